@@ -1,5 +1,5 @@
 # One image, three entry points, chosen by the first argument:
-#   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/standalone/main.js
+#   dist/bin/operator.js, dist/bin/server.js (PAYMASTER_ROLES=rpc|dashboard), dist/bin/standalone.js
 # and `paymaster`, the command line.
 # Node.js is process 1: it handles SIGTERM itself and drains, so that no init program is needed. Nothing is written
 # outside of /tmp and the mounted folders: run it with a read-only root.
@@ -12,7 +12,7 @@ COPY package.json package-lock.json .npmrc ./
 # Nothing reads @uniswap, and its licences do not allow everybody to use it: the dev chain's image is made of this stage.
 RUN npm install --no-save --no-audit --no-fund && rm -rf node_modules/@uniswap
 COPY . .
-RUN node_modules/.bin/tsc -b && node_modules/.bin/vite build --config console/vite.config.mjs --logLevel warn
+RUN node_modules/.bin/tsc -b && node hack/programs.mjs && node_modules/.bin/vite build --config console/vite.config.mjs --logLevel warn
 
 FROM ${BASE} AS dependencies
 WORKDIR /src
@@ -28,7 +28,7 @@ USER 1000:1000
 EXPOSE 8545
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--no-warnings"]
-CMD ["dist/standalone/dev-chain/main.js"]
+CMD ["dist/bin/dev-chain.js"]
 
 FROM ${BASE}
 LABEL org.opencontainers.image.title="paymaster-operator" \
@@ -37,12 +37,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /src/node_modules node_modules
 COPY --from=build /src/package.json /src/LICENSE /src/NOTICE ./
-COPY --from=build /src/dist/core dist/core
-COPY --from=build /src/dist/adapters dist/adapters
-COPY --from=build /src/dist/operator dist/operator
-COPY --from=build /src/dist/server dist/server
-COPY --from=build /src/dist/standalone dist/standalone
-COPY --from=build /src/dist/cli dist/cli
+COPY --from=build /src/dist/bin dist/bin
 COPY --from=build /src/dist/console dist/console
 COPY --chmod=755 hack/image/paymaster /usr/local/bin/
 COPY --from=build /src/contracts/artifacts contracts/artifacts
@@ -52,4 +47,4 @@ USER 1000:1000
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--no-warnings"]
-CMD ["dist/server/main.js"]
+CMD ["dist/bin/server.js"]

@@ -3,7 +3,7 @@
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
-PAYMASTER := $(NODE) --no-warnings dist/cli/main.js
+PAYMASTER := $(NODE) --no-warnings dist/bin/paymaster.js
 # Of every server that signs (the chart has the same): a young generation that requests die in, a heap that grows by half
 # between collections (V8 lets it more than double), and Node's own code on large pages where the machine has them.
 SERVER_FLAGS := --max-semi-space-size=16 --heap-growing-percent=50 --use-largepages=silent
@@ -16,14 +16,18 @@ install: ## Install the pinned Node.js and dependencies (only when the lock file
 	@$(if $(BUILT),:,sh hack/install.sh)
 
 build: install $(if $(BUILT),,dist/console/index.html) ## Compile everything to dist/
+	@$(if $(BUILT),:,test -d dist/bin || echo 'Compiling: 2 of 3, operator and servers…')
 	@$(if $(BUILT),:,PATH="$(CURDIR)/$(BIN):$$PATH" tsc -b)
+	@$(if $(BUILT),:,test -d dist/bin || echo 'Compiling: 3 of 3, programs…')
+	@$(if $(BUILT),:,$(NODE) hack/programs.mjs)
 
 dist/console/index.html: package-lock.json $(shell find console -type f) | install
+	@test -d dist/bin || echo 'Compiling: 1 of 3, console…'
 	@PATH="$(CURDIR)/$(BIN):$$PATH" vite build --config console/vite.config.mjs --logLevel warn
 
 run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next (BUNDLER=1: a bundler, too)
 	@$(if $(filter 1,$(BUNDLER)),sh hack/bundler/install.sh)
-	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/standalone/main.js
+	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/bin/standalone.js
 
 demo-traffic: ## With `make run` in another terminal: as many operations as a small DApp has in an hour, in MINUTES (1)
 	@$(NODE) --no-warnings hack/demo/traffic.mjs
@@ -57,8 +61,9 @@ test-release: build ## Run the tests that only a release needs: its files, an up
 test-clients: build ## Published clients and a bundler against the running server (LATEST=1: the newest; CLIENT=viem: one of them)
 	@$(NODE) test/clients/run.mjs
 
-bench: build ## Measure sponsor path, PostgreSQL, propagation, cold starts and memory against their limits (half an hour)
-	@$(NODE) --no-warnings dist/test/bench/main.js
+bench: build ## Measure sponsor path, PostgreSQL, propagation, cold starts and memory against their limits (half an hour; SHORT=1: see in minutes whether every part works)
+	@$(if $(SHORT),sh hack/components.sh)
+	@$(NODE) --no-warnings dist/test/bench/main.js $(if $(SHORT),--short)
 
 format: install ## Format the sources
 	@$(BIN)/prettier --log-level warn --write .
@@ -66,12 +71,14 @@ format: install ## Format the sources
 lint: build ## Lint with type information
 	@$(BIN)/oxlint --type-aware
 
-generate: build ## Write crds/, contracts/artifacts/, NOTICE, the dev chain's part of examples/quickstart/, what is rendered from charts/
+generate: build ## Write crds/, contracts/artifacts/, NOTICE, llms.txt, console/src/answers.ts, the dev chain's part of examples/quickstart/, what is rendered from charts/
 	@$(NODE) contracts/build.mjs
 	@$(NODE) dist/operator/generate.js
 	@$(NODE) dist/standalone/generate-quickstart.js
 	@$(NODE) hack/charts/generate.mjs
+	@$(NODE) hack/console-answers.mjs
 	@$(NODE) hack/licences.mjs
+	@$(NODE) hack/llms.mjs
 	@$(NODE) dist/test/architecture/record-patterns.js
 
 contracts: install ## Compile the Solidity sources
@@ -82,7 +89,9 @@ verify: build ## Fail when a generated file is not current, or something ships u
 	@$(NODE) dist/operator/generate.js --check
 	@$(NODE) dist/standalone/generate-quickstart.js --check
 	@$(NODE) hack/charts/generate.mjs --check
+	@$(NODE) hack/console-answers.mjs --check
 	@$(NODE) hack/licences.mjs --check
+	@$(NODE) hack/llms.mjs --check
 
 check: install ## Format check, lint, build, generated files current, tests
 	@$(BIN)/prettier --log-level warn --check .

@@ -1,5 +1,5 @@
 import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
-import { DomainError, invalidInput, quote } from '../core/errors.js';
+import { DomainError } from '../core/errors.js';
 import type { ChainSpec } from '../core/resources/chain.js';
 import { validateResource } from '../core/resources/validate.js';
 import { readFiles } from '../operator/validate/read-files.js';
@@ -14,11 +14,4 @@ export function readChain(file: string): { readonly name: string; readonly spec:
   const [first] = [...problems, ...wrong];
   if (first !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(first));
   return { name: chain.key.name, spec: chain.spec as unknown as ChainSpec };
-}
-
-export function parseChainId(text: string): number {
-  const chainId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(chainId))
-    throw invalidInput({ field: 'chainId', expected: 'the id of a chain', value: quote(text) });
-  return chainId;
 }

@@ -5,29 +5,25 @@ import { isDomainError } from '../core/errors.js';
 import { SettingsError } from '../core/settings.js';
 import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
-import { addChain } from './commands/chain.js';
-import { addContract } from './commands/contract.js';
-import { addDoctor } from './commands/doctor.js';
-import { addExplain } from './commands/explain.js';
-import { addExport } from './commands/export.js';
-import { addLogin } from './commands/login.js';
-import { addServerCommands } from './commands/server.js';
-import { addSigner } from './commands/signer.js';
-import { addStatus } from './commands/status.js';
-import { addStore } from './commands/store.js';
-import { addSuspend } from './commands/suspend.js';
-import { addToken } from './commands/token.js';
-import { addValidate } from './commands/validate.js';
-import { addCompletion } from './completion.js';
+import { readEndpoints, type ApiEndpoint } from './api/endpoints.js';
+import { completionsOf, listOf, type Listed } from './command-list.js';
 import { Refused, type Terminal } from './terminal.js';
 
 const exitCodes = `
-Results go to stdout, messages to stderr. Exit code: 0 done, 1 refused or something found, 2 wrong usage, 3 unreachable.`;
+Results go to stdout, messages to stderr. Exit code: 0 done, 1 refused or something found, 2 wrong usage, 3 unreachable.
+Whatever deletes, or sends a transaction, does it with --yes alone.`;
 
-/** Runs a command line and returns its exit code. */
-export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+/** What the build has found out about all commands. */
+export type Known = { readonly program: Listed; readonly endpoints: readonly ApiEndpoint[] };
+
+/** Runs a command line and returns its exit code. `known`: loads only what the command needs; without it everything. */
+export async function runCommand(
+  args: readonly string[],
+  terminal: Terminal,
+  known?: Known,
+): Promise<number> {
   try {
-    await createProgram(terminal).parseAsync(args, { from: 'user' });
+    await (await createProgram(terminal, args[0], known)).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     const code = exitCodeOf(error);
@@ -39,7 +35,11 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-function createProgram(terminal: Terminal): Command {
+async function createProgram(
+  terminal: Terminal,
+  noun: string | undefined,
+  known: Known | undefined,
+): Promise<Command> {
   const program = new Command('paymaster')
     // Options behind "token create" are those of that command: "token" would take its --expires-at and -o away.
     .enablePositionalOptions()
@@ -50,22 +50,71 @@ function createProgram(terminal: Terminal): Command {
     .helpCommand(false)
     .showHelpAfterError('(--help lists arguments and options)')
     .addHelpText('after', exitCodes);
-  for (const [heading, adds] of Object.entries(groups)) {
-    program.commandsGroup(heading);
-    for (const add of adds) add(program, terminal);
+  if (known === undefined) return addAll(program, terminal);
+  const found = known.program.commands.find(({ name }) => name === noun);
+  if (found === undefined) return addNames(program, known.program);
+  for (const at of found.rows ?? []) {
+    const add = await commandRows[at]?.[1]();
+    add?.(program, terminal, known.endpoints);
   }
   return program;
 }
 
-/** Of the help, what a newcomer needs first. */
-const groups: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
-  'How it is:': [addStatus, addDoctor],
-  'Manifests:': [addValidate, addExplain, addExport],
-  'Chains, contracts and keys:': [addChain, addContract, addSigner, addToken],
-  'A server, by its API:': [addLogin, addServerCommands],
-  'The store itself:': [addSuspend, addStore],
-  'This program:': [addCompletion],
-};
+async function addAll(program: Command, terminal: Terminal): Promise<Command> {
+  const rows = new Map<string, readonly number[]>();
+  const endpoints = await readEndpoints();
+  for (const [at, [heading, load]] of commandRows.entries()) {
+    const before = new Map(program.commands.map((each) => [each.name(), each.commands.length]));
+    program.commandsGroup(heading);
+    (await load())(program, terminal, endpoints);
+    for (const each of program.commands)
+      if (before.get(each.name()) !== each.commands.length)
+        rows.set(each.name(), [...(rows.get(each.name()) ?? []), at]);
+  }
+  program.command('complete [words...]', { hidden: true }).action((words: readonly string[]) =>
+    terminal.out(
+      completionsOf(listOf(program), words)
+        .map((word) => `${word}\n`)
+        .join(''),
+    ),
+  );
+  program
+    .command('known', { hidden: true })
+    .action(() =>
+      terminal.out(JSON.stringify({ program: listOf(program, rows), endpoints } satisfies Known)),
+    );
+  return program;
+}
+
+/** Names alone: enough for help, and to suggest the nearest command for a misspelt one. */
+function addNames(program: Command, { commands }: Listed): Command {
+  const terms = new Map(commands.map(({ name, term }) => [name, term]));
+  program.configureHelp({ subcommandTerm: (each) => terms.get(each.name()) ?? each.name() });
+  for (const { name, description, heading } of commands)
+    program.command(name).description(description).helpGroup(heading);
+  return program;
+}
+
+type Add = (program: Command, terminal: Terminal, endpoints: readonly ApiEndpoint[]) => void;
+
+/** With the heading of the help, what a newcomer needs first. */
+const commandRows: readonly (readonly [heading: string, load: () => Promise<Add>])[] = [
+  ['How it is:', async () => (await import('./commands/status.js')).addStatus],
+  ['How it is:', async () => (await import('./commands/doctor.js')).addDoctor],
+  ['Manifests:', async () => (await import('./commands/validate.js')).addValidate],
+  ['Manifests:', async () => (await import('./commands/explain.js')).addExplain],
+  ['Manifests:', async () => (await import('./commands/export.js')).addExport],
+  ['Manifests:', async () => (await import('./commands/apply.js')).addApply],
+  ['Chains, contracts and keys:', async () => (await import('./commands/chain.js')).addChain],
+  ['Chains, contracts and keys:', async () => (await import('./commands/contract.js')).addContract],
+  ['Chains, contracts and keys:', async () => (await import('./commands/signer.js')).addSigner],
+  ['Chains, contracts and keys:', async () => (await import('./commands/token.js')).addToken],
+  ['A server, by its API:', async () => (await import('./commands/login.js')).addLogin],
+  ['A server, by its API:', async () => (await import('./commands/server.js')).addServerCommands],
+  ['The store itself:', async () => (await import('./commands/suspend.js')).addSuspend],
+  ['The store itself:', async () => (await import('./commands/store.js')).addStore],
+  ['This program:', async () => (await import('./completion.js')).addCompletion],
+];
 
 /** Undefined for a mistake of ours. */
 function exitCodeOf(error: unknown): number | undefined {

@@ -11,6 +11,10 @@ export type Terminal = {
   readonly error: (text: string) => void;
   /** What nobody shall see, from the terminal without echo, or all of stdin where stdin is not a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>;
+  /** Begins a screen anew, where stdout is a terminal. */
+  readonly clear?: string;
+  /** Ends what goes on until then. */
+  readonly stopped?: AbortSignal;
 };
 
 /** Something is not as it should be, or the command refuses. It has been shown, unless there is a message. Exit code 1. */
@@ -21,7 +25,7 @@ export class Refused extends Error {
   }
 }
 
-const formats = ['table', 'json', 'yaml'] as const;
+const formats = ['table', 'wide', 'json', 'yaml'] as const;
 export type Format = (typeof formats)[number];
 
 /** A result for people, and the same for programs. */
@@ -30,13 +34,16 @@ export type Result = { readonly text: string; readonly data: Readonly<Record<str
 /** Adds `-o`, with which `show` is told the form. */
 export function withFormat(command: Command): Command {
   return command.addOption(
-    new Option('-o, --output <format>', 'form of the result').choices(formats).default('table'),
+    new Option('-o, --output <format>', 'form of the result; wide: a table with ids')
+      .choices(formats)
+      .default('table'),
   );
 }
 
 export function show(terminal: Pick<Terminal, 'out'>, format: Format, { text, data }: Result): void {
   switch (format) {
     case 'table':
+    case 'wide':
       return terminal.out(`${printableLines(text)}\n`);
     case 'json':
       return terminal.out(`${printableJson(JSON.stringify(data, null, 2))}\n`);
@@ -49,6 +56,19 @@ export function show(terminal: Pick<Terminal, 'out'>, format: Format, { text, da
 
 export function say(terminal: Terminal, message: string): void {
   terminal.error(`${printable(message)}\n`);
+}
+
+/** Adds `--yes`. Whatever deletes or sends a transaction does it with that alone; without it throws {@link unlessYes}. */
+export function withYes(
+  command: Command,
+  text = 'do it; without it only what would be done is shown',
+): Command {
+  return command.option('--yes', text);
+}
+
+/** What was shown is not done: exit code 1. */
+export function unlessYes(done: string, does: string): Refused {
+  return new Refused(`nothing was ${done}: --yes ${does}`);
 }
 
 /** Adds a noun, which has verbs and does nothing by itself. */

@@ -63,6 +63,26 @@ export const errorCodes = {
     remedy: 'Change that one, or choose another name.',
     rest: { status: 409 },
   },
+  IDEMPOTENCY_KEY_REUSED: {
+    text: 'Another request was sent with this Idempotency-Key.',
+    remedy: 'Use a new key for each request.',
+    rest: { status: 422 },
+  },
+  IDEMPOTENCY_REPLAY: {
+    text: 'The request with this Idempotency-Key was done, and its answer is not kept; or it is being done.',
+    remedy: 'Read what it has made. What holds a secret is shown once: make a new one.',
+    rest: { status: 409 },
+  },
+  PAYMASTER_IN_USE: {
+    text: 'Contracts or policies belong to the paymaster, which the message names.',
+    remedy: 'Delete them with it by cascade=true (`--cascade`), or delete them first.',
+    rest: { status: 409 },
+  },
+  DELETION_UNFINISHED: {
+    text: 'The paymaster is deleted and still served, so what belongs to it is still there.',
+    remedy: 'Repeat the call: it goes on with what is left.',
+    rest: { status: 503, retryAfterSeconds: 2 },
+  },
   TOKEN_NOT_ADOPTABLE: {
     text: 'The token ends with no other one, or the own token ends with it.',
     remedy: 'Adopt tokens that a token has made, with one that does not end with them.',
@@ -238,6 +258,17 @@ export const errorCodes = {
     remedy: 'Do what the reason asks for.',
     // ERC-7769: "paymaster rejected".
     rpc: { code: -32501, status: 400, retryable: false },
+  },
+  OPERATION_NOT_OURS: {
+    text: 'The service has not promised to pay for this operation, and passes no others to its bundlers.',
+    remedy:
+      'Send the operation exactly as it was sponsored, with the key that sponsored it; others to a bundler of your own.',
+    rpc: { code: -32501, status: 400, retryable: false },
+  },
+  BUNDLER_REFUSED: {
+    text: 'The bundler has answered with an error: its own code and data, and its message without URLs.',
+    remedy: 'Read the message; codes are those of ERC-7769.',
+    rpc: { code: -32500, status: 400, retryable: false },
   },
   PAYMASTER_NOT_READY: {
     text: 'The paymaster cannot sign at the moment.',

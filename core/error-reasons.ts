@@ -18,7 +18,8 @@ export const errorReasons = {
   AUTH_TOKEN_REQUIRED: { text: "The header authToken needs a token of the paymaster's organisation." },
   BODIES_FULL: { text: 'Too many request bodies of the key or client are being read.' },
   BODY_SLOW: { text: 'The request body took too long to arrive.' },
-  BUNDLER_UNAVAILABLE: { text: 'The bundler that estimates gas does not answer, or answers nonsense.' },
+  BUNDLERS_BUSY: { text: 'Too many calls of the key wait for the bundlers of the chain.' },
+  BUNDLER_UNAVAILABLE: { text: 'No bundler of the chain answers, or what it answers cannot be read.' },
   CHAIN_MISMATCH: { text: 'The node answers for another chain.' },
   CHAIN_UNAVAILABLE: { text: 'No node of the chain answers, or its answer is too old.' },
   CHAIN_UNKNOWN: { text: 'The chain is not configured in this process.' },
@@ -44,7 +45,11 @@ export const errorReasons = {
   MASTER_KEYS_MISSING: { text: 'Keys cannot be checked: this process lacks the master key in force.' },
   NEWER_VERSION: { text: 'A newer release has written the data.' },
   NOT_A_DATABASE: { text: 'The file is not a database.' },
+  NOT_SIGNED_HERE: { text: 'The data of the paymaster were not signed by this service for the operation.' },
+  NO_PAYMASTER: { text: 'The operation names no paymaster.' },
   OLDER_FORM: { text: 'A development version before this one has written the data.' },
+  OTHER_OPERATION: { text: 'Another operation was sponsored for the sender and nonce.' },
+  OTHER_PAYMASTER: { text: 'The operation names the contract of another paymaster.' },
   PRICE_STALE: {
     text: 'A limit in dollars counts the operation, and the coin has no price that may be used.',
     remedy:

@@ -23,10 +23,16 @@ type ErrorDetails = {
   readonly forOwner?: string;
   /** The reason that a webhook host gave for its refusal; published with the code. */
   readonly webhookReason?: string;
+  /** Why there is no payment in tokens either; published with the code. */
+  readonly otherwise?: string;
+  /** The mode in which another request may pass; published with the code. */
+  readonly retry?: 'ERC20';
   /** The call that was refused; published with the code. */
   readonly call?: RefusedCall;
   /** What the caller can do about it; published with the code. */
   readonly remedy?: string;
+  /** The error of a bundler (BUNDLER_REFUSED), without its message; published as it is. */
+  readonly bundler?: { readonly code: number; readonly data?: unknown };
   /** Seconds after which the same request may succeed; absent when a retry is pointless. */
   readonly retryAfterSeconds?: number;
   /** Who owns the field that could not be written (FIELD_OWNED). */

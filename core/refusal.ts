@@ -44,6 +44,10 @@ type Row = {
    * wallet that pays.
    */
   readonly isForCaller?: true;
+  /** The detail names a host of the owner, so the wallet that pays does not get it either. */
+  readonly namesHost?: true;
+  /** Limit, window, sender, contract or deposit: an account that wants to pay in tokens instead may. */
+  readonly leavesTokens?: true;
   /** The error that answers it, in forms that use errors; absent: SPONSORSHIP_REFUSED. */
   readonly error?: { readonly code: ErrorCode; readonly retryAfterSeconds?: number };
 };
@@ -74,6 +78,7 @@ export const refusals = {
   WINDOW_CLOSED: {
     text: 'The paymaster sponsors at another time.',
     remedy: 'Wait until the window named opens, move it, or pause or delete the policy.',
+    leavesTokens: true,
   },
   CAMPAIGN_REQUIRED: {
     text: 'The request names no campaign: send sponsorshipPolicyId.',
@@ -88,6 +93,7 @@ export const refusals = {
   SENDER_NOT_ALLOWED: {
     text: 'The paymaster does not serve this account.',
     remedy: 'Change the list of the policy named, or pause or delete the policy.',
+    leavesTokens: true,
   },
   SENDER_DENIED: {
     text: 'The platform does not serve this account on this chain.',
@@ -107,6 +113,7 @@ export const refusals = {
   OPEN_SPONSORSHIP_DENIED: {
     text: 'No contract is registered and defaultContractAction is Deny.',
     remedy: 'Register the contract that is called, or set defaultContractAction to Allow.',
+    leavesTokens: true,
   },
   CALLDATA_UNDECODABLE: {
     text: 'callData does not decode as the calls of a known account.',
@@ -123,6 +130,7 @@ export const refusals = {
     text: 'A call without data to an address that is not registered: plain transfers are not sponsored.',
     remedy: 'Call a whitelisted method: a transfer without data is never sponsored.',
     isForCaller: true,
+    leavesTokens: true,
   },
   DELEGATE_CALL: {
     text: 'The account would delegate-call, which is not sponsored.',
@@ -133,17 +141,20 @@ export const refusals = {
     text: 'Smart contract data not found: a called address is not registered.',
     remedy: 'Register the contract that is called.',
     isForCaller: true,
+    leavesTokens: true,
   },
   CONTRACT_PAUSED: {
     text: 'A called contract is registered and paused.',
     remedy:
       'Resume the contract: set spec.active of the SmartContract to true, or activate it in the dashboard API by its _id.',
     isForCaller: true,
+    leavesTokens: true,
   },
   METHOD_NOT_WHITELISTED: {
     text: 'A called method is not whitelisted.',
     remedy: 'Add the method that is called to whitelistedMethods of the contract.',
     isForCaller: true,
+    leavesTokens: true,
   },
   DEPLOYMENT_NOT_ALLOWED: {
     text: 'A deploy-only operation needs an active WALLET_DEPLOYMENT policy.',
@@ -175,18 +186,22 @@ export const refusals = {
     text: 'The operation may cost more than the paymaster pays for one.',
     remedy:
       'Lower the gas limits or fees, or raise perOperation of the limit named: what counts is the most that the operation can cost.',
+    leavesTokens: true,
   },
   LIMIT_REACHED: {
     text: 'A spending limit has too little left in this cycle.',
     remedy: 'Wait for the next cycle, raise the threshold, or update the limit, which starts a new cycle.',
+    leavesTokens: true,
   },
   USAGE_LOST: {
     text: 'Usage of this cycle was lost with the store: wait for the next cycle or update the limit.',
     remedy: 'Wait for the next cycle, or update the limit, which starts a new cycle.',
+    leavesTokens: true,
   },
   DEPOSIT_TOO_LOW: {
     text: 'The deposit does not cover this operation and those already promised.',
     remedy: 'Deposit more for the account named, or wait until its promises are settled.',
+    leavesTokens: true,
   },
   WEBHOOK_REFUSED: {
     text: 'A webhook answered that its conditions are not met.',
@@ -196,6 +211,7 @@ export const refusals = {
     text: 'A webhook did not answer in time, or not with `{"arePoliciesVerified": true}` or `false`.',
     remedy:
       'Repair the webhook host. With onError: Allow on its policy anyone who can overload the host is sponsored.',
+    namesHost: true,
   },
   EXECUTION_REVERTS: {
     text: 'The simulated operation fails.',
@@ -226,11 +242,13 @@ export const refusals = {
     text: 'The operations of this organisation that are not mined yet take its share of a deposit that several use.',
     remedy:
       'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise organisationShare of the profile.',
+    leavesTokens: true,
   },
   BUDGET_REACHED: {
     text: 'The budget of the organisation on this chain is used up.',
     remedy:
       'Wait until the budget begins anew, or have the platform raise it in spec.budgets of the Organisation.',
+    leavesTokens: true,
   },
   BUDGET_SHARE_FULL: {
     text: 'Operations of the paymaster that are not mined yet hold a quarter of a budget: try again in a minute.',
@@ -238,6 +256,7 @@ export const refusals = {
       'Wait until operations are mined or expire, lower the gas limits, or have the platform raise the budget.',
     // Signed data are mined or expire within minutes.
     error: { code: 'RATE_LIMITED', retryAfterSeconds: 15 },
+    leavesTokens: true,
   },
   TOO_MANY_PROMISES: {
     text: 'The paymaster has too many operations that are signed and not mined yet.',
@@ -324,14 +343,21 @@ export function isRefusalReason(text: string): text is RefusalReason {
   return Object.hasOwn(refusals, text);
 }
 
+/** Whether a request with `otherwise` that is refused for this reason is then decided in mode ERC20. */
+export function leavesTokens({ reason = '' }: { readonly reason?: string }): boolean {
+  if (!isRefusalReason(reason)) return false;
+  const row: Row = refusals[reason];
+  return row.leavesTokens === true;
+}
+
 /**
  * A refusal for clients that understand only errors. `isPayer`: mode ERC20, where the wallet pays, so it gets the
  * figures, because it can act on them.
  */
 export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
   const { reason, detail, hostReason, call, remedy } = refusal;
-  const { text, isForCaller, error }: Row = refusals[reason];
-  const isShown = isPayer || isForCaller === true;
+  const { text, isForCaller, namesHost, error }: Row = refusals[reason];
+  const isShown = (isPayer && namesHost !== true) || isForCaller === true;
   const message = isShown ? `${text} (${detail})` : text;
   return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
     reason: reasonOf(reason),

@@ -20,7 +20,7 @@ export type WebhookMasterKeys = {
 /**
  * Port: writes the connection details of a Paymaster to the Secret that its owner named
  * (`writeConnectionSecretToRef`). It creates a missing Secret, and changes an existing one only if that
- * Paymaster controls it; otherwise the answer is `not-ours`.
+ * Paymaster controls it; otherwise the answer is `not-ours`. `denied`: this process may not write Secrets in the namespace.
  */
 export type ConnectionSecrets = {
   write(request: {
@@ -28,7 +28,7 @@ export type ConnectionSecrets = {
     readonly name: string;
     readonly owner: { readonly name: string; readonly uid: string };
     readonly data: Readonly<Record<string, string>>;
-  }): Promise<'written' | 'unchanged' | 'not-ours'>;
+  }): Promise<'written' | 'unchanged' | 'not-ours' | 'denied'>;
 };
 
 /** Port: whose the tokens of the platform are. */

@@ -15,13 +15,21 @@ export function printableLines(text: string): string {
   return text.replace(obeyedButLineFeed, ' ');
 }
 
-/** The same JSON, with such characters written as escapes. */
+/** The same JSON, with such characters written as escapes: two of them for a character beyond U+FFFF. */
 export function printableJson(json: string): string {
   return json.replace(obeyedInJson, (character) =>
-    Array.from({ length: character.length }, (_, i) => escapeOf(character.charCodeAt(i))).join(''),
+    Array.from({ length: character.length }, (_, i) => escapeOf('u', 4, character.charCodeAt(i))).join(''),
   );
 }
 
-function escapeOf(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`;
+/** The same YAML, all of whose texts with such characters are in double quotes: one escape for each character. */
+export function printableYaml(yaml: string): string {
+  return yaml.replace(obeyedInJson, (character) => {
+    const point = character.codePointAt(0)!;
+    return point > 0xff_ff ? escapeOf('U', 8, point) : escapeOf('u', 4, point);
+  });
+}
+
+function escapeOf(letter: string, digits: number, value: number): string {
+  return `\\${letter}${value.toString(16).padStart(digits, '0')}`;
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'];
 const generated =
-  /^(crds|contracts\/artifacts|test\/charts\/golden)\/|^charts\/install\.yaml$|^charts\/[\w-]*crds\/|^docs\/(conditions|errors)\.md$|^package-lock\.json$|^NOTICE$/;
+  /^(crds|contracts\/artifacts|test\/charts\/golden)\/|^charts\/install\.yaml$|^charts\/[\w-]*crds\/|^docs\/(conditions|errors)\.md$|^console\/src\/answers\.ts$|^package-lock\.json$|^NOTICE$/;
 
 const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
   .split('\0')

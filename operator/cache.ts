@@ -30,6 +30,9 @@ export function createCache(deps: {
   };
   const byNamespace = tables.Paymaster.index(({ metadata }) => metadata.namespace ?? '');
   const byName = tables.Paymaster.index(contestedName);
+  const bySecret = tables.Paymaster.index(({ spec }) =>
+    String(spec.writeConnectionSecretToRef !== undefined),
+  );
   const byChain = tables.Paymaster.index(({ spec }) => String(spec.chainId));
   const contracts = tables.SmartContract.index(ownerOf);
   const policies = tables.PaymasterPolicy.index(ownerOf);
@@ -46,6 +49,8 @@ export function createCache(deps: {
     all: <K extends Kind>(kind: K): readonly Resources[K][] => tableOf(kind).all(),
     paymastersIn: (namespace: string): readonly Resources['Paymaster'][] => byNamespace.find(namespace),
     countPaymastersIn: (namespace: string): number => byNamespace.count(namespace),
+    /** How many Paymasters name a connection Secret. */
+    countSecrets: (): number => bySecret.count('true'),
     /** Paymasters of the same namespace, name and chain, including this one. */
     rivalsOf: (paymaster: Resources['Paymaster']): readonly Resources['Paymaster'][] =>
       byName.find(contestedName(paymaster)),

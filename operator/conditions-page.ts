@@ -23,7 +23,8 @@ What each condition in the status of an object means, and what to do about it.
 \`kubectl get\` shows \`Ready\` and its reason; \`kubectl describe\` shows all conditions with messages that name the field, file or address.
 
 \`Ready\` of a Paymaster is True when its spec is accepted, resolved and programmed, and nothing of the platform blocks it: chain not
-reachable, usage store lost, contract or signer not usable, connection Secret not written. The Chain shows such a trouble at once. Paymasters follow
+reachable, usage store lost, contract or signer not usable, connection Secret not written. A new one turns True when one rpc replica has said that it serves what was compiled (\`NotServed\` until then), a second or two later;
+a changed one stays True. The Chain shows such a trouble at once. Paymasters follow
 when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds; what they
 show stays over a restart of the operator. So do they when deposits and contracts become known by the thousand. An Organisation follows its namespace in the same way.
 

@@ -38,13 +38,11 @@ function render(kind: KindDefinition): string {
 }
 
 /** Pages of tables, and pages with one, from what is there. They are generated here because all come from the core. */
-const pages: ReadonlyMap<string, (present: string) => string> = new Map([
+const pages = new Map<string, (present: string) => string>([
   [join('docs', 'conditions.md'), renderConditions],
   [join('docs', 'errors.md'), renderErrors],
   [join('docs', 'runbooks.md'), (present) => withTable(present, 'checks', checkTable())],
-  ...['README.md', join('docs', 'policies.md')].map(
-    (page) => [page, (present: string) => withTable(present, 'policies', policyTable())] as const,
-  ),
+  [join('docs', 'policies.md'), (present) => withTable(present, 'policies', policyTable())],
 ]);
 
 /** Pages that differ from the tables. */

@@ -9,36 +9,43 @@ import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
 import type { Reports } from '../core/policy/reports.js';
-import { budgetNames } from '../core/config/budgets.js';
-import { chainOfSubject } from '../core/policy/serving-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
+import type { ForeignChanges } from '../core/resources/foreign-change.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import { createPace, type Pace } from '../adapters/pace.js';
 import { createMethodReader } from './method-reader.js';
-import { createCache, ownerOf } from './cache.js';
+import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
-import { createLossFacts, createServingFacts, createUsageFacts } from './facts/reported-facts.js';
+import {
+  createLossFacts,
+  createServedFacts,
+  createServingFacts,
+  createUsageFacts,
+} from './facts/reported-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
 import { createDataFeeFacts } from './facts/data-fee-facts.js';
 import { createPriceFacts, withReportedJumps } from './facts/price-facts.js';
+import { createConfirmations } from './confirmations.js';
 import { createFollowers } from './followers.js';
+import { createForeignStatuses } from './foreign-statuses.js';
 import { createKeyRotation, type KeySource } from './key-rotation.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler, inOrder } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
 import { withLeaving } from './reconcilers/leaving.js';
-import { allKeys, keysOf } from './reconcilers/mapping.js';
+import { allKeys, keysOf, rootsOf } from './reconcilers/mapping.js';
 import { createOrganisationReconciler } from './reconcilers/organisation.js';
 import { createPaymasterReconciler } from './reconcilers/paymaster.js';
 import { createStatusWriter } from './reconcilers/status.js';
+import { createReportLook } from './report-look.js';
+import { createRepairs } from './repairs.js';
 import { createRoots } from './roots.js';
 import { alwaysLeader, type Leader, whileLeading } from './runtime/leader.js';
 import { systemTimers, type Timers } from '../adapters/timers.js';
-import { createSweeper, sweep, sweepGrants } from './sweep.js';
 
 export type OperatorDeps = Ambient & {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
@@ -60,10 +67,14 @@ export type OperatorDeps = Ambient & {
   readonly events?: EventRecorder;
   /** The dashboard's access in each organisation's namespace. Default: it needs no grants. */
   readonly tenantAccess?: TenantAccess;
+  /** Reports what others delete and change of what the operator has written. Default: it finds it after ten minutes. */
+  readonly foreignChanges?: ForeignChanges;
   /** Directory of the header files that HTTP price sources name. */
   readonly priceHeadersDirectory?: string;
   /** Where servers report token modes that have stopped, full limits and failing webhooks. Default: no condition shows them. */
   readonly reports?: Pick<Reports, 'all'>;
+  /** Calls a handler when reports or copies of epochs have changed. Default: they are read again every 15 seconds. */
+  readonly onReports?: (handler: () => void) => void;
   /** Copies of the usage store's epochs, which show that it has lost its data. Default: no condition shows it. */
   readonly usageEpochs?: EpochCopies;
   /** Default: this process runs alone. */
@@ -95,7 +106,23 @@ export function createOperator(deps: OperatorDeps) {
 
   const cache = createCache({ resources: deps.resources, log });
   const announcer = createAnnouncer({ events: deps.events ?? noEvents, cache, timers });
-  const statuses = createStatusWriter({ resources, cache, announcer, clock });
+  const foreignStatuses = createForeignStatuses({
+    timers,
+    handle: (objects) => {
+      if (isLeading) roots.add(rootsOf(objects));
+    },
+  });
+  const statuses = createStatusWriter({
+    resources,
+    cache: {
+      note(kind, object) {
+        cache.note(kind, object);
+        foreignStatuses.wrote(object);
+      },
+    },
+    announcer,
+    clock,
+  });
   const readMethods = createMethodReader();
   const pace = deps.pace ?? createPace();
   const offeredChains = createOfferedChains({ cache, layouts });
@@ -110,6 +137,8 @@ export function createOperator(deps: OperatorDeps) {
       : undefined;
   const masterKeys = 'read' in deps.masterKeys ? rotation!.keys : deps.masterKeys;
   const connectionSecrets = createConnectionSecretWriter({ ...deps, masterKeys, secrets });
+  const keysOn = (chainId: number): readonly string[] =>
+    cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)));
   const addChain = (chainId: number): void =>
     roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
   const lookAt = (chainId: number): void => {
@@ -145,29 +174,38 @@ export function createOperator(deps: OperatorDeps) {
     createUsageFacts({
       ...ambient,
       epochs: deps.usageEpochs,
-      onChange: (chainIds) => chainIds.forEach(lookAt),
+      onChange: (chainIds) =>
+        chainIds.forEach((chainId) => {
+          lookAt(chainId);
+          if (usage?.of(chainId)?.since !== 0) followers.add(keysOn(chainId));
+        }),
     });
   const serving =
     deps.reports &&
     createServingFacts({
       ...ambient,
       reports: deps.reports,
-      onChange(policyIds) {
-        const changed = new Set(policyIds);
-        for (const chainId of policyIds.map(chainOfSubject)) if (chainId !== undefined) addChain(chainId);
-        const policies = cache.all('PaymasterPolicy');
-        followers.add(policies.filter(({ status }) => changed.has(status?.policyId ?? '')).map(ownerOf));
-        const budgeted = cache
-          .all('Organisation')
-          .filter((each) => [...budgetNames(each).keys()].some((id) => changed.has(id)));
-        followers.add(
-          budgeted
-            .flatMap(({ spec }) => cache.paymastersIn(spec.namespace))
-            .map((each) => formatKey(keyOf(each))),
-        );
-      },
+      onChange: (subjects) => reportLook.at(subjects),
+      onKnown: () => reportLook.atKept(),
     });
+  const served =
+    deps.reports &&
+    createServedFacts({
+      ...ambient,
+      reports: deps.reports,
+      onChange: () => followers.add(confirmations.served()),
+    });
+  const confirmations = createConfirmations(() => served);
+  deps.onReports?.(() => {
+    for (const each of [losses, usage, serving, served]) each?.soon();
+  });
   const judgedPrices = withReportedJumps(prices, serving);
+  const reportLook = createReportLook({
+    cache,
+    addChain,
+    addOrganisations: (organisations) => roots.add({ paymasters: [], chains: [], organisations }),
+    addPaymasters: (paymasters) => followers.add(paymasters),
+  });
   const followers = createFollowers({
     timers,
     handle: (paymasters) => roots.add({ paymasters, chains: [], organisations: [] }),
@@ -184,14 +222,15 @@ export function createOperator(deps: OperatorDeps) {
         .join(', '),
     conditions: (chainId) => inOrder(cache.chainsWith(chainId))[0]?.status?.conditions,
     ...ambient,
-    onChange: (chainId) => followers.add(cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)))),
+    onChange: (chainId) => followers.add(keysOn(chainId)),
   });
-  const common = { cache, configs, statuses, facts, signers, layouts, clock };
+  const common = { cache, configs, statuses, facts, signers, layouts, clock, confirmations };
   const reconcilers = {
     paymasters: createPaymasterReconciler({
       ...common,
       view: platform,
       serving,
+      usage,
       offeredChains,
       connectionSecrets,
       masterKeys,
@@ -218,7 +257,12 @@ export function createOperator(deps: OperatorDeps) {
         labels: ['chain'],
       }),
     }),
-    organisations: createOrganisationReconciler({ ...common, offeredChains, ...given({ tenantAccess }) }),
+    organisations: createOrganisationReconciler({
+      ...common,
+      offeredChains,
+      serving,
+      ...given({ tenantAccess }),
+    }),
   };
   const roots = createRoots({
     reconcilers: {
@@ -229,16 +273,16 @@ export function createOperator(deps: OperatorDeps) {
     ...ambient,
   });
 
-  const sweeper = createSweeper({
-    sweeps: [
-      () => sweep(cache, configs, clock.now()),
-      ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
-    ],
-    handle: (keys) => roots.add(keys),
+  const repairs = createRepairs({
     ...ambient,
+    cache,
+    configs,
+    tenantAccess,
+    handle: (keys) => roots.add(keys),
   });
 
   const stopping = Promise.withResolvers<void>();
+  let watching: { stop(): Promise<void> } | undefined;
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let isSynced = false;
@@ -247,7 +291,12 @@ export function createOperator(deps: OperatorDeps) {
   async function run(): Promise<void> {
     // Changes before the first pass are part of it; before the election another operator handles them.
     const synced = cache.start((change) => {
-      if (isLeading) roots.add(keysOf(change, cache));
+      if (!isLeading) return;
+      roots.add(keysOf(change, cache));
+      foreignStatuses.saw(change);
+    });
+    watching = deps.foreignChanges?.((change) => {
+      if (isLeading) repairs.saw(change);
     });
     // A store that never answers must not keep a stopped operator waiting.
     await Promise.race([synced, stopping.promise]);
@@ -271,8 +320,9 @@ export function createOperator(deps: OperatorDeps) {
     roots.start(allKeys(cache));
     losses?.start();
     serving?.start();
+    served?.start();
     usage?.start();
-    sweeper.start();
+    repairs.start();
   }
 
   function abdicate(): void {
@@ -288,17 +338,20 @@ export function createOperator(deps: OperatorDeps) {
       stopping.resolve();
       platform.stop();
       followers.stop();
+      foreignStatuses.stop();
       cache.stop();
       await Promise.all([
+        watching?.stop(),
         facts.stop(),
         prices.stop(),
         dataFees.stop(),
         losses?.stop(),
         usage?.stop(),
         serving?.stop(),
+        served?.stop(),
         roots.stop(),
         rotation?.stop(),
-        sweeper.stop(),
+        repairs.stop(),
       ]);
       announcer.stop();
       await leader.stop();

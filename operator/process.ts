@@ -2,14 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { given } from '../core/units/given.js';
 import { createChains } from '../adapters/chain/chains.js';
 import { createCredentialSource } from '../adapters/kube/credentials.js';
-import { createKubeEpochMirror } from '../adapters/kube/epoch-mirror.js';
+import { createKubeEpochCopies, epochConfigMap } from '../adapters/kube/epoch-mirror.js';
 import { createKubeEventRecorder } from '../adapters/events/event-recorder.js';
+import { watchForeignChanges } from '../adapters/kube/foreign-changes.js';
 import { guardWrites } from '../adapters/kube/guarded-transport.js';
-import { createKubeKeyAnnouncements } from '../adapters/kube/key-announcements.js';
+import { createKubeKeyAnnouncements, masterKeyConfigMap } from '../adapters/kube/key-announcements.js';
 import { createLeaderElection } from '../adapters/kube/leader-election.js';
-import { createKubeReports } from '../adapters/kube/reports.js';
-import { createKubeTenantAccess, type TenantBinding } from '../adapters/kube/tenant-access.js';
+import { createKubeReports, reportsConfigMap } from '../adapters/kube/reports.js';
+import {
+  createKubeTenantAccess,
+  tenantBindings,
+  type TenantBinding,
+} from '../adapters/kube/tenant-access.js';
 import { createKubeTransport } from '../adapters/kube/transport.js';
+import { watchConfigMaps } from '../adapters/kube/watched-config-maps.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
 import { startAll, type Stops } from '../adapters/process/stops.js';
@@ -17,6 +23,7 @@ import { createKubeConnectionSecrets } from '../adapters/secrets/kube-secrets.js
 import { readMountedKeys } from '../adapters/secrets/master-keys.js';
 import { keepFresh } from '../adapters/signer/keep-fresh.js';
 import { loadSigners } from '../adapters/signer/signers.js';
+import { compiledObjects } from '../adapters/configs/kubernetes/compiled-object.js';
 import { createKubeConfigStore } from '../adapters/configs/kubernetes/configs.js';
 import { createKubeResourceStore } from '../adapters/resources/kubernetes/resources.js';
 import type { Logger } from '../core/log.js';
@@ -63,6 +70,12 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   const chains = createChains({ ...ambient, urlDirectory: config.chainUrlDirectory, timeoutMs: 10_000 });
   onStop(() => chains.stop());
   const common = { ...ambient, transport, random: Math.random };
+  const watched = watchConfigMaps({
+    ...common,
+    namespace,
+    names: [reportsConfigMap, epochConfigMap, masterKeyConfigMap],
+  });
+  onStop(() => watched.stop());
   const leader = createLeaderElection({
     ...common,
     namespace,
@@ -91,7 +104,11 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     signers,
     masterKeys: {
       read: () => readMountedKeys(config.keyDirectory),
-      announcements: createKubeKeyAnnouncements({ transport: guarded.transport, namespace }),
+      announcements: createKubeKeyAnnouncements({
+        transport: guarded.transport,
+        namespace,
+        read: watched.read,
+      }),
       place:
         config.keySecret === undefined
           ? `Directory ${config.keyDirectory}`
@@ -109,8 +126,14 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
     }),
     events,
     ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
-    reports: createKubeReports({ transport, namespace, clock, log }),
-    usageEpochs: createKubeEpochMirror({ transport, namespace }),
+    foreignChanges: (onChange) =>
+      watchForeignChanges(
+        { ...common, objects: [...compiledObjects(namespace), ...tenantBindings(bindings)] },
+        onChange,
+      ),
+    reports: createKubeReports({ transport, namespace, clock, log, read: watched.read }),
+    onReports: watched.onChange,
+    usageEpochs: createKubeEpochCopies(watched.read),
     leader,
     onLost: () => lost.resolve('another operator leads'),
   });

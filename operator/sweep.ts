@@ -16,8 +16,8 @@ import type { Timers } from '../adapters/timers.js';
 
 /**
  * Compares the served configs with the resources. Deletes compiled objects whose source is gone (it may have been
- * deleted while no operator ran), deletes old tombstones and lists of addresses that no config names, and returns the sources that are not served, so that they are
- * compiled again.
+ * deleted while no operator ran), deletes old tombstones and lists of addresses that no config names, and returns the sources that
+ * are not served, whose list of addresses is not there, or whose config is among `changed`, so that they are compiled again.
  */
 export async function sweep(
   cache: Cache,
@@ -26,29 +26,37 @@ export async function sweep(
     'listPaymasters' | 'listChains' | 'deletePaymaster' | 'deleteChain' | 'purge' | 'purgeLists'
   >,
   now: EpochMs,
+  changed: ReadonlySet<string> = new Set(),
 ): Promise<Keys> {
   await configs.purge(plusMs(now, -tombstoneMs));
-  const served = new Set<string>();
-  const named = new Set<string>();
+  const served = new Map<string, readonly string[]>();
   for (const { config } of await configs.listPaymasters()) {
-    for (const hash of listsIn(config)) named.add(hash);
     const source = { namespace: config.namespace, name: config.objectName };
     const paymaster = cache.get('Paymaster', source);
     // Also a config for a former tenant of the namespace.
     if (paymaster === undefined || idOf(cache, paymaster) !== config.paymasterId)
       await configs.deletePaymaster(config.paymasterId);
-    else served.add(config.paymasterId);
+    else served.set(config.paymasterId, listsIn(config));
   }
-  const servedChains = new Set<number>();
+  const servedChains = new Map<number, readonly string[]>();
   for (const { config } of await configs.listChains()) {
-    if (config.deniedSenders !== undefined) named.add(config.deniedSenders);
     if (cache.chainsWith(config.chainId).length === 0) await configs.deleteChain(config.chainId);
-    else servedChains.add(config.chainId);
+    else servedChains.set(config.chainId, config.deniedSenders === undefined ? [] : [config.deniedSenders]);
   }
+  const named = new Set([...served.values(), ...servedChains.values()].flat());
   // A config that names a list is stored within seconds after it.
-  await configs.purgeLists(named, plusMs(now, -listsLastMs));
-  const lostPaymasters = cache.all('Paymaster').filter((paymaster) => !served.has(idOf(cache, paymaster)));
-  const lostChains = cache.all('Chain').filter(({ spec }) => !servedChains.has(spec.chainId));
+  const gone = await configs.purgeLists(named, plusMs(now, -listsLastMs));
+  const isWhole = (lists: readonly string[] | undefined): boolean =>
+    lists !== undefined && !lists.some((hash) => gone.has(hash));
+  const lostPaymasters = cache.all('Paymaster').filter((paymaster) => {
+    const id = idOf(cache, paymaster);
+    return changed.has(id) || !isWhole(served.get(id));
+  });
+  const lostChains = cache
+    .all('Chain')
+    .filter(
+      ({ spec: { chainId } }) => changed.has(`chain-${chainId}`) || !isWhole(servedChains.get(chainId)),
+    );
   return {
     paymasters: lostPaymasters.map((paymaster) => formatKey(keyOf(paymaster))),
     chains: lostChains.map(({ spec }) => String(spec.chainId)),
@@ -64,18 +72,23 @@ function idOf(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): stri
   return paymasterIdOf(tenantOf(namespace, generation), name);
 }
 
-/** Namespaces with granted access whose Organisation is gone: it may have been deleted while no operator ran. */
+/**
+ * Namespaces with granted access whose Organisation is gone, which may have been deleted while no operator ran; and those of all
+ * Organisations, because nothing says that a namespace was deleted, or has lost its label.
+ */
 export async function sweepGrants(
-  cache: Pick<Cache, 'organisationsOf'>,
+  cache: Pick<Cache, 'all'>,
   tenantAccess: Pick<TenantAccess, 'granted'>,
 ): Promise<Keys> {
   const granted = await tenantAccess.granted();
-  const organisations = granted.filter((namespace) => cache.organisationsOf(namespace).length === 0);
-  return { paymasters: [], chains: [], organisations };
+  const wanted = cache.all('Organisation').map(({ spec }) => spec.namespace);
+  return { paymasters: [], chains: [], organisations: [...new Set([...granted, ...wanted])] };
 }
 
-/** How often the operator looks for compiled objects and grants whose source was deleted while no operator ran. */
+/** How often the operator compares all that it has made with what it would make. */
 const sweepMs = 10 * 60 * 1000;
+/** After somebody else has changed a compiled object; with thousands of them a sweep takes seconds. */
+const sweepSoonMs = 5_000;
 /** After a failure: an API server that has just started answers 429 until it has read its definitions. */
 const sweepAgainMs = 10_000;
 
@@ -97,5 +110,10 @@ export function createSweeper(deps: {
       });
     return nextMs;
   });
-  return { start: () => repetition.start(0), stop: () => repetition.stop() };
+  return {
+    start: () => repetition.start(0),
+    /** Sweeps within seconds. */
+    soon: () => repetition.soon(sweepSoonMs),
+    stop: () => repetition.stop(),
+  };
 }

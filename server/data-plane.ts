@@ -5,7 +5,7 @@ import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fee
 import { createAccountValidator } from '../adapters/estimator/account-validator.js';
 import { createGasEstimator } from '../adapters/estimator/estimator.js';
 import { createTokenPaymentChecker } from '../adapters/estimator/token-payment.js';
-import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
+import { createPrices, type KeptPrices, type PricesDeps } from '../adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
@@ -26,8 +26,10 @@ import type { RecentRefusals } from './ops/recent-refusals.js';
 import { createRecording, type Recording } from './ledger/recording.js';
 import type { LedgerRoom } from './ledger/room.js';
 import { createServedNames } from './ledger/served-names.js';
-import { createFollower, type Follower, type FollowerDeps } from './follower/follower.js';
-import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
+import { createFollower, type Follower } from './follower/follower.js';
+import { createFundsWatch } from './follower/funds-watch.js';
+import type { LossReporter } from './follower/loss-reporter.js';
+import { createBundlers } from './rpc/bundlers.js';
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './http/rate-limit.js';
@@ -50,15 +52,17 @@ import { createTakeBack } from './decision/sign/take-back.js';
 import { createSigningBatch } from './decision/sign/signing-batch.js';
 import { sponsoredMode } from './decision/steps/sponsored.js';
 import { createTokenList } from './decision/token/token-list.js';
+import { createTokenRates } from './decision/token/token-rates.js';
 import { createStub } from './decision/sign/stub.js';
 import { timeDependencies } from './decision/timing.js';
 import { createDelegates } from './decision/delegates.js';
 import { createTokenAccounts, type TokenAccounts } from './decision/token/token-accounts.js';
 import { warmUp } from './rpc/warm-up.js';
 import { createCommit, createFinalize } from './decision/sign/two-phase.js';
-import { createServingNotes } from './ops/serving-notes.js';
-import { servingChecks } from './serving-checks.js';
-import type { FeeTokenSpec } from '../core/pricing/fee-token-spec.js';
+import { noteServing, reportLosses } from './server-reports.js';
+import { createServedReport } from './ops/served-report.js';
+import type { ServingNotes } from './ops/serving-notes.js';
+import { servingChecks, type Release } from './serving-checks.js';
 import type { PriceReferences } from '../core/pricing/price-jump.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
@@ -74,7 +78,7 @@ export type DataPlaneDeps = Ambient & {
    * Where token modes that have stopped, full limits, failing webhooks and chains that are not followed are reported, for the operator.
    * Default: nowhere.
    */
-  readonly reports?: Pick<Reports, 'merge'>;
+  readonly reports?: Reports;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: PolicyHosts;
@@ -102,6 +106,8 @@ export type DataPlaneDeps = Ambient & {
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Takes records of no promise; the usage store writes those of its turns itself. Default: nothing is recorded. */
   readonly ledger?: LedgerWriter;
+  /** What other pods of the release have reached and mounted. Default: this process is alone. */
+  readonly release?: Release;
   /** Keeps the names of what is served. Default: nobody does. */
   readonly names?: Pick<ObjectNames, 'keep'>;
   /** What it has room for. Default: everything. */
@@ -122,9 +128,14 @@ export function createDataPlane(deps: DataPlaneDeps) {
   const names = deps.names && createServedNames({ names: deps.names, log });
   const view = createConfigView({
     ...deps,
-    onSeen: (config) => seen.note(config),
+    onSeen: (config) => {
+      seen.note(config);
+      served?.note();
+    },
     ...given({ onServed: names?.note }),
   });
+  const served =
+    deps.reports && createServedReport({ ...deps, reports: deps.reports, reached: view.reached });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
   const recording =
@@ -136,11 +147,11 @@ export function createDataPlane(deps: DataPlaneDeps) {
     });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
-  const notes = deps.reports && createServingNotes({ reports: deps.reports, clock, log });
-  const prices = deps.prices ?? keepPrices(deps, view, notes?.priceJumped);
+  const notes = deps.reports && noteServing(deps, view, deps.reports);
+  const prices = deps.prices ?? keepPrices(deps, view, notes?.priceRead);
   const follower =
     deps.heads === undefined
-      ? followChains(deps, view, { tokenAccounts, losses, recording, onStall: notes?.notFollowed })
+      ? followChains(deps, view, { tokenAccounts, losses, recording, notes })
       : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
   const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower, view);
@@ -206,6 +217,11 @@ export function createDataPlane(deps: DataPlaneDeps) {
     payInTokens: createSponsor(shared, inTokens),
     tokenStub: createStub(inTokens, { clock, isPayer: true, ...recorded }),
     supportedTokens: createTokenList(shared),
+    tokenRates: createTokenRates(shared),
+    judge: createStub(sponsored, { clock, isPayer: false }),
+    heads: shared.heads,
+    usage: deps.usage,
+    bundlers: createBundlers({ chains, view }),
   });
   const bodies = createRequestBodies();
   const rateLimiter = createRateLimiter({ clock });
@@ -239,7 +255,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       bodies,
       trustedProxies: deps.trustedProxies ?? 0,
     }),
-    checks: servingChecks({ usage: deps.usage, view, follower, isWarm: () => isWarm, clock }),
+    checks: servingChecks({ ...deps, view, follower, isWarm: () => isWarm }),
 
     /** Resolves when configs are synced and the sponsor path is warm. */
     async start(): Promise<void> {
@@ -248,6 +264,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       prices.start();
       dataFees.start();
       notes?.start();
+      served?.start();
       recording?.start();
       names?.start();
       await warmUp(view.chains(), { signing, clock });
@@ -260,6 +277,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       await Promise.all([follower?.stop(), prices.stop(), dataFees.stop()]);
       await losses?.stop();
       await notes?.stop();
+      await served?.stop();
       await recording?.stop();
       await names?.stop();
     },
@@ -277,11 +295,7 @@ function createRequestBodies(): RequestBodies {
   };
 }
 
-function keepPrices(
-  deps: DataPlaneDeps,
-  view: ConfigView,
-  onJump: ((token: FeeTokenSpec) => void) | undefined,
-): KeptPrices {
+function keepPrices(deps: DataPlaneDeps, view: ConfigView, onJudged: PricesDeps['onJudged']): KeptPrices {
   const { chains, clock, log, metrics, priceHeadersDirectory, priceReferences } = deps;
   return createPrices({
     chains,
@@ -289,7 +303,7 @@ function keepPrices(
     clock,
     log,
     metrics,
-    ...given({ headersDirectory: priceHeadersDirectory, references: priceReferences, onJump }),
+    ...given({ headersDirectory: priceHeadersDirectory, references: priceReferences, onJudged }),
   });
 }
 
@@ -301,12 +315,6 @@ function configsOf(view: ConfigView) {
   return () => Array.from(view.chains(), ({ config }) => config);
 }
 
-function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | undefined {
-  const { usage, reports, clock, log } = deps;
-  if (reports === undefined) return undefined;
-  return createLossReporter({ usage, reports, chain: (chainId) => view.chain(chainId), clock, log });
-}
-
 function followChains(
   deps: DataPlaneDeps,
   view: ConfigView,
@@ -314,14 +322,21 @@ function followChains(
     readonly tokenAccounts: TokenAccounts;
     readonly losses: LossReporter | undefined;
     readonly recording: Recording | undefined;
-    readonly onStall: FollowerDeps['onStall'] | undefined;
+    readonly notes: ServingNotes | undefined;
   },
 ): Follower {
   const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
-  const { tokenAccounts, losses, recording, onStall } = parts;
+  const { tokenAccounts, losses, recording, notes } = parts;
   return createFollower({
     usage,
-    ...given({ pollMs, lease, recovery, losses, onStall }),
+    ...given({
+      pollMs,
+      lease,
+      recovery,
+      losses,
+      onFollowing: notes?.following,
+      fundsWatch: notes && createFundsWatch({ usage, board: notes.board, view, clock }),
+    }),
     ...(recording === undefined
       ? {}
       : {

@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { given } from '../core/units/given.js';
 import { createChains } from '../adapters/chain/chains.js';
+import { createUrlSource } from '../adapters/chain/url-source.js';
 import { createKubeEventRecorder } from '../adapters/events/event-recorder.js';
 import { createCredentialSource } from '../adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../adapters/kube/epoch-mirror.js';
-import { createKubeKeyAnnouncements } from '../adapters/kube/key-announcements.js';
+import { createKubeKeyAnnouncements, masterKeyConfigMap } from '../adapters/kube/key-announcements.js';
+import { createKubeReleaseFacts } from '../adapters/kube/release-facts.js';
 import { createKubeReports } from '../adapters/kube/reports.js';
+import { watchConfigMaps } from '../adapters/kube/watched-config-maps.js';
 import { createKubeTransport, type KubeTransport } from '../adapters/kube/transport.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
@@ -22,11 +25,13 @@ import { createFileEpochMirror } from '../adapters/store/file-epoch-mirror.js';
 import { withSnapshot } from '../adapters/configs/snapshot/with-snapshot.js';
 import { createPlatformTokens } from '../adapters/secrets/platform-tokens.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
+import type { Ambient } from '../core/ambient.js';
 import type { Logger } from '../core/log.js';
 import type { EpochMirror } from '../core/usage/epoch.js';
 import { systemClock } from '../core/units/time.js';
 import type { ServerConfig } from './config.js';
 import { createServer } from './server.js';
+import type { Release } from './serving-checks.js';
 import { createLedgerKeeping } from './ledger/keeping.js';
 import { createUsageStore, openLedger } from './usage-store.js';
 
@@ -106,9 +111,15 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
   const read = isDashboard ? readMountedKeys : readMountedWebhookKeys;
   // At the start, files without keys end the process with a message; later the keys in force stay.
   await read(config.keyDirectory);
+  const watched = watchConfigMaps({ ...common, namespace: config.namespace, names: [masterKeyConfigMap] });
+  onStop(() => watched.stop());
   const announced = createAnnouncedKeys({
     read: () => read(config.keyDirectory),
-    announcements: createKubeKeyAnnouncements({ transport, namespace: config.namespace }),
+    announcements: createKubeKeyAnnouncements({
+      transport,
+      namespace: config.namespace,
+      read: watched.read,
+    }),
     log,
     metrics,
   });
@@ -138,6 +149,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
           reports: createKubeReports({ transport, namespace: config.namespace, clock, log }),
         }
       : {}),
+    release: releaseOf(config, isRpc, ambient, transport),
     chains,
     signers,
     webhooks,
@@ -179,6 +191,29 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       }),
     };
   }
+}
+
+/** The other pods, by what they have written down. Only the rpc role may write. */
+function releaseOf(
+  config: ServerConfig,
+  isRpc: boolean,
+  ambient: Ambient,
+  transport: KubeTransport,
+): Release {
+  const { namespace, usage, chainUrlDirectory } = config;
+  const { host, port, database, user } = usage.kind === 'postgres' ? usage.address : {};
+  return {
+    facts: createKubeReleaseFacts({ ...ambient, transport, namespace, mayWrite: isRpc }),
+    ...(host !== undefined && { store: JSON.stringify(['store', host, port, database, user]) }),
+    hasUrls: async (endpoint) => {
+      try {
+        await createUrlSource(endpoint, { ...ambient, ...given({ urlDirectory: chainUrlDirectory }) })();
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
 }
 
 /** A mirror in the system namespace, which is not lost together with the database; kept on disk for outages of the API server. */

@@ -7,7 +7,7 @@ import type { Metrics } from '../core/metrics.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { WebhookMasterKeys } from '../core/secrets.js';
 import { given } from '../core/units/given.js';
-import type { FundingMessages } from '../core/usage/funding-messages.js';
+import type { KeptTexts } from '../core/usage/kept-texts.js';
 import type { UsageReading } from '../core/usage/usage-store.js';
 import type { Role } from './config.js';
 import { createDashboard } from './dashboard/dashboard.js';
@@ -20,6 +20,7 @@ import { connectionLimits, createHttpServer, type HttpServer } from './http/http
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
 import { isReadyFor, sharedDependency, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
+import { usageStoreCheck } from './serving-checks.js';
 import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
 
@@ -29,8 +30,8 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'p
   readonly configs: ConfigStore;
   /** Of the rpc role, for passes of dashboards. Default: those of the dashboard role. */
   readonly webhookKeys?: WebhookMasterKeys;
-  /** Messages that funding wallets have to sign; required for the dashboard role. */
-  readonly messages?: FundingMessages;
+  /** What its replicas remember by name; required for the dashboard role. */
+  readonly texts?: KeptTexts;
   /** Further dependencies of the dashboard role; required for it. */
   readonly dashboard?: Pick<
     DashboardDeps,
@@ -188,10 +189,10 @@ function createDashboardRole(
   deps: ServerDeps,
   shared: { readonly instruments: Instruments; readonly explanations?: Pick<Explanations, 'ask'> },
 ) {
-  const { configs, messages, usage, webhooks, clock, log } = deps;
-  if (deps.dashboard === undefined || messages === undefined)
-    throw new Error('the dashboard role needs resources, master keys and funding messages');
-  // The readiness check, which runs every few seconds, keeps what was last seen of the Organisations current.
+  const { configs, texts, usage, webhooks, clock, log, release } = deps;
+  if (deps.dashboard === undefined || texts === undefined)
+    throw new Error('the dashboard role needs resources, master keys and a store of texts');
+  // A watch keeps what was last seen of the Organisations current, and the readiness check says that the API server answers.
   const lastSeen = createLastSeen({ resources: deps.dashboard.resources, clock });
   const app: RequestHandler = createDashboard({
     usage,
@@ -199,19 +200,21 @@ function createDashboardRole(
     trustedProxies: deps.trustedProxies ?? 0,
     configs,
     webhooks,
-    fundingMessages: messages,
+    texts,
     lastSeen,
     clock,
     log,
     ...shared,
   });
+  const { resources } = deps.dashboard;
   const checks: readonly ReadinessCheck[] = [
     sharedDependency(
       {
         name: 'resource-store',
         action: 'Check that the resource store answers; the dashboard API reads and writes it.',
         isReady: async () => {
-          await lastSeen.resources.list('Organisation');
+          await resources.page('Organisation', { limit: 1 });
+          lastSeen.confirm();
           return true;
         },
       },
@@ -219,14 +222,23 @@ function createDashboardRole(
       // While the API server is away, nobody can take a pod out of a Service, so this counts only where others reach it.
       { unreadyAfterMs: 60_000 },
     ),
+    // The rpc role has this check, too.
+    ...(deps.roles.includes('rpc')
+      ? []
+      : [usageStoreCheck(() => usage.ping().then(() => true), { release, clock })]),
   ];
-  const { resources } = deps.dashboard;
   let following: ReturnType<typeof followTokens> | undefined;
   return {
     app,
     checks,
     start: () => {
-      following = followTokens({ resources, clock, log, timers: systemTimers });
+      following = followTokens({
+        resources,
+        clock,
+        log,
+        timers: systemTimers,
+        onOrganisations: lastSeen.saw,
+      });
     },
     stop: async () => following?.stop(),
   };

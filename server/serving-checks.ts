@@ -1,21 +1,52 @@
+import type { ChainEndpoint } from '../core/chain/chains.js';
 import { isDomainError } from '../core/errors.js';
+import type { ReleaseFacts } from '../core/release-facts.js';
+import { given } from '../core/units/given.js';
 import type { Clock } from '../core/units/time.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { Follower } from './follower/follower.js';
 import type { Stall } from './follower/progress.js';
-import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
+import { always, createMountCheck, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
 import type { ConfigView } from './view/config-view.js';
+
+/** What a process can compare with the other pods of its release. */
+export type Release = {
+  readonly facts: ReleaseFacts;
+  /** The usage store as this process addresses it; absent: it is in this process. */
+  readonly store?: string;
+  /** Whether the URLs of a chain can be read here. */
+  readonly hasUrls: (endpoint: ChainEndpoint) => Promise<boolean>;
+};
+
+/** Of the usage store: see {@link sharedDependency}. */
+export function usageStoreCheck(
+  isReady: ReadinessCheck['isReady'],
+  { release, clock }: { readonly release?: Release | undefined; readonly clock: Clock },
+): ReadinessCheck {
+  const known = release?.store === undefined ? undefined : { facts: release.facts, name: release.store };
+  return sharedDependency(
+    {
+      name: 'usage-store',
+      action:
+        'Check that the usage store answers; without it nothing is signed. A new pod waits where nobody has ever reached the store at this host, port and name and as this user.',
+      isReady,
+    },
+    clock,
+    given({ known }),
+  );
+}
 
 /** What a process of the rpc role needs before it can sign. */
 export function servingChecks(deps: {
   readonly usage: Pick<UsageStore, 'ping' | 'cursor'>;
-  readonly view: Pick<ConfigView, 'synced' | 'chains' | 'hasPaymasters' | 'isStale'>;
+  readonly view: Pick<ConfigView, 'synced' | 'chains' | 'canSign' | 'isStale'>;
   /** Undefined where another process follows the chains. */
   readonly follower: Pick<Follower, 'ready' | 'stalls'> | undefined;
   readonly isWarm: () => boolean;
+  readonly release?: Release | undefined;
   readonly clock: Clock;
 }): readonly ReadinessCheck[] {
-  const { usage, view, follower, isWarm, clock } = deps;
+  const { usage, view, follower, isWarm, release, clock } = deps;
   const stalls = (): readonly Stall[] => follower?.stalls() ?? [];
   return [
     {
@@ -30,22 +61,16 @@ export function servingChecks(deps: {
         'Check that this pod reaches the API server, which has not confirmed its configs for rpc.maxStalenessSeconds.',
       isReady: () => !view.isStale(),
     },
-    sharedDependency(
-      {
-        name: 'usage-store',
-        action: 'Check that the usage store answers; without it nothing is signed.',
-        isReady: async () => {
-          await usage.ping();
-          // Before the configs are known no chain can be missing, and the check would pass for good.
-          if (!view.synced) return false;
-          // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
-          // without requests so far must serve as well as the others.
-          await openChains(usage, view);
-          return true;
-        },
-      },
-      clock,
-    ),
+    usageStoreCheck(async () => {
+      await usage.ping();
+      // Before the configs are known no chain can be missing, and the check would pass for good.
+      if (!view.synced) return false;
+      // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
+      // without requests so far must serve as well as the others.
+      await openChains(usage, view);
+      return true;
+    }, deps),
+    ...(release === undefined ? [] : [mountsCheck(release, view, clock)]),
     {
       name: 'usage-data',
       action:
@@ -58,8 +83,9 @@ export function servingChecks(deps: {
       action:
         'Apply a Chain, an Organisation and a Paymaster, and see their conditions: nothing is there to sign for.',
       isAdvice: always,
-      isReady: () => view.hasPaymasters(),
-      reason: () => ([...view.chains()].length === 0 ? 'no Chain is served' : 'no Paymaster is served'),
+      isReady: () => view.canSign(),
+      reason: () =>
+        [...view.chains()].length === 0 ? 'no Chain is served' : 'no Paymaster can be signed for',
     },
     {
       name: 'signers',
@@ -91,6 +117,32 @@ export function servingChecks(deps: {
       isReady: isWarm,
     },
   ];
+}
+
+function mountsCheck(
+  { facts, hasUrls }: Release,
+  view: Pick<ConfigView, 'synced' | 'chains'>,
+  clock: Clock,
+): ReadinessCheck {
+  const isComplete = createMountCheck(() => mountedFor(view, hasUrls), { facts, clock });
+  return {
+    name: 'mounts',
+    action:
+      'Compare the Secrets of signers and chain URLs that this pod mounts with those of the pods that are ready: theirs have a file that is missing here, or cannot be read.',
+    isReady: () => !view.synced || isComplete(),
+  };
+}
+
+async function mountedFor(view: Pick<ConfigView, 'chains'>, hasUrls: Release['hasUrls']) {
+  const here: string[] = [];
+  const missing: string[] = [];
+  for (const { config, profiles } of view.chains()) {
+    const { chainId } = config;
+    ((await hasUrls(config)) ? here : missing).push(`URLs of chain ${chainId}`);
+    for (const { version, signer } of profiles.values())
+      (signer() === undefined ? missing : here).push(`signer of ${version} on chain ${chainId}`);
+  }
+  return { here, missing };
 }
 
 const why = {

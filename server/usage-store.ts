@@ -8,7 +8,7 @@ import type { Ledger, LedgerMaintenance, LedgerWriter } from '../core/ledger/led
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { PriceReferences } from '../core/pricing/price-jump.js';
-import type { FundingMessages } from '../core/usage/funding-messages.js';
+import type { KeptTexts } from '../core/usage/kept-texts.js';
 import type { UsageReading, UsageStore } from '../core/usage/usage-store.js';
 import { given } from '../core/units/given.js';
 import type { LedgerSettings } from './ledger-settings.js';
@@ -21,7 +21,7 @@ type OpenedUsage = {
   readonly reading: UsageReading;
   /** For records of no promise. */
   readonly records: LedgerWriter;
-  readonly messages: FundingMessages;
+  readonly texts: KeptTexts;
   /** The last accepted prices. */
   readonly priceReferences: PriceReferences;
   readonly lease?: FollowerLease;
@@ -41,8 +41,8 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
     case 'embedded': {
       const { path, durability } = settings;
       const usage = createSqliteUsageStore({ ...deps, path, durability });
-      const { ledger: records, messages, recovery, prices: priceReferences } = usage;
-      return { usage, reading: usage, records, messages, recovery, priceReferences };
+      const { ledger: records, texts, recovery, prices: priceReferences } = usage;
+      return { usage, reading: usage, records, texts, recovery, priceReferences };
     }
     case 'postgres': {
       // Not the clock: PostgreSQL gives the time.
@@ -51,7 +51,7 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
       const client = { address, ...given({ passwordFile }) };
       const usage = createPostgresUsageStore({ client, identity, ...given({ epochMirror }), log, metrics });
       const { reading, ledger: records, lease, recovery, prices: priceReferences } = usage;
-      return { usage, reading, records, messages: usage, lease, recovery, priceReferences };
+      return { usage, reading, records, texts: usage, lease, recovery, priceReferences };
     }
     default:
       return unreachable(settings);

@@ -60,9 +60,11 @@ export function printBanner(deps: {
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
 }
 
-function bundlerRow({ bundlerUrl }: Connection, isLocalChain: boolean): readonly (readonly string[])[] {
-  if (bundlerUrl !== undefined)
-    return [['bundler (alto)', bundlerUrl, 'for operations of any wallet library']];
+function bundlerRow({ bundlers }: Connection, isLocalChain: boolean): readonly (readonly string[])[] {
+  if (bundlers !== undefined)
+    return [
+      ['bundler (alto)', bundlers.join(' '), 'behind JSON-RPC, the one address that wallet libraries need'],
+    ];
   // On another chain a bundler is the user's own.
   return isLocalChain ? [['bundler', 'none', '"make run BUNDLER=1" installs and starts one (379 MB)']] : [];
 }

@@ -20,8 +20,8 @@ export type Connection = {
   /** Origin of the dashboard API. */
   readonly dashboardUrl: string;
   readonly chainRpcUrl: string;
-  /** JSON-RPC address of the bundler beside a dev chain; absent when none runs. */
-  readonly bundlerUrl?: string;
+  /** The bundlers behind the JSON-RPC address, where one runs beside a dev chain: clients need `rpcUrl` alone. */
+  readonly bundlers?: readonly string[];
   readonly authToken?: string;
   /** Token for `make status`, new at each start: it can read everything about the instance and change nothing. */
   readonly operatorToken?: string;
@@ -53,7 +53,7 @@ export type Connection = {
 export async function describeConnection(deps: {
   readonly origin: string;
   readonly chainRpcUrl: string;
-  readonly bundlerUrl?: string;
+  readonly bundlers?: readonly string[];
   readonly authToken: string | undefined;
   readonly operatorToken?: string;
   readonly masterKeys: MasterKeys;
@@ -75,7 +75,7 @@ export async function describeConnection(deps: {
   return {
     dashboardUrl: deps.origin,
     chainRpcUrl: deps.chainRpcUrl,
-    ...given({ bundlerUrl: deps.bundlerUrl, authToken: deps.authToken, operatorToken: deps.operatorToken }),
+    ...given({ bundlers: deps.bundlers, authToken: deps.authToken, operatorToken: deps.operatorToken }),
     ...(chain && describeChain(chain)),
     ...(paymaster && {
       ...describePaymaster(deps, paymaster, chain),

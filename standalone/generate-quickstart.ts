@@ -8,6 +8,7 @@ import {
   prefix,
 } from '../server/dashboard/endpoints.js';
 import { tableOf, withTable } from '../operator/tables.js';
+import { devBundlersFile } from './bundler/beside.js';
 import { findRoot } from './root.js';
 import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
 import { devDollarsPerEther } from './dev-chain/price-feeds.js';
@@ -57,6 +58,8 @@ metadata:
 spec:
   chainId: ${chainId}
   rpc: { file: dev, multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11' }
+  # Written by \`make run BUNDLER=1\`. Clients then send to the paymaster's own address.
+  bundlers: { file: ${devBundlersFile} }
   nativeCurrency: { name: Ether, symbol: ETH, decimals: 18 }
   # Made up, so that usage, funds and statements have dollars. A real chain names a feed.
   nativePrice: { static: { usdPerNative: '${devDollarsPerEther}' } }

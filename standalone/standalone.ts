@@ -167,7 +167,7 @@ async function startParts(
     roles: ['rpc', 'dashboard'],
     configs,
     usage,
-    messages: usage.messages,
+    texts: usage.texts,
     recovery: usage.recovery,
     priceReferences: usage.prices,
     chains,
@@ -241,7 +241,7 @@ async function startParts(
       describeConnection({
         origin,
         chainRpcUrl: devChain.url,
-        ...(bundlerUrl === undefined ? {} : { bundlerUrl }),
+        ...(bundlerUrl === undefined ? {} : { bundlers: [bundlerUrl] }),
         authToken,
         operatorToken,
         masterKeys,

@@ -2,7 +2,7 @@
 // those that start processes and open ports (`*.component.test.ts`) too: each takes its own ports and directories.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,8 +15,9 @@ const only = valueOf('--only');
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const cores = availableParallelism();
 const begun = performance.now();
-/** What needs an API server, helm, promtool, Lua or actionlint. */
-const clusters = 'dist/test/(kube|charts|release|attacks/tenants-names)\\b';
+const busyBefore = processorTimes();
+/** What needs an API server, helm, promtool, Lua or actionlint; and so much of the rest that all workers end at about the same time. */
+const clusters = 'dist/test/(kube|charts|release|attacks/tenants-names|adversary|chain)\\b';
 
 rmSync(results, { recursive: true, force: true });
 mkdirSync(results);
@@ -164,8 +165,23 @@ function reportTimes() {
   const tests = performance.now() - begun;
   const before = earlier === 0 ? '' : `install and build ${minutes(Date.now() - tests - earlier)}, `;
   console.log(
-    `\nminutes: ${before}tests ${minutes(tests)}; processor minutes of tests: ${minutes(sum(files, 'cpu') * 1000)}\n`,
+    `\nminutes: ${before}tests ${minutes(tests)}; processor minutes of tests: ${minutes(sum(files, 'cpu') * 1000)}; the machine was busy ${busyShare()} % of the time\n`,
   );
+}
+
+/** Of all processors, in percent: what ends outside of a file's time, such as the browser, is in no file's figure. */
+function busyShare() {
+  const now = processorTimes();
+  const [all, idle] = [now.all - busyBefore.all, now.idle - busyBefore.idle];
+  return all === 0 ? 0 : Math.round((100 * (all - idle)) / all);
+}
+
+function processorTimes() {
+  const times = cpus().map((processor) => processor.times);
+  return {
+    all: times.flatMap(Object.values).reduce((total, time) => total + time, 0),
+    idle: sum(times, 'idle'),
+  };
 }
 
 function printTable(title, rows) {

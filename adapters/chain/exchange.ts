@@ -1,6 +1,12 @@
 import { CallReverted } from '../../core/chain/chain.js';
 import { fieldOf, parseJson } from '../../core/schema/json-value.js';
-import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
+import {
+  formatNodeMessage,
+  isRateLimit,
+  refusesOperation,
+  revertData,
+  type NodeError,
+} from './node-errors.js';
 
 /** The body of a request to a node, and how its answer is read. */
 export type Exchange<T> = {
@@ -9,7 +15,14 @@ export type Exchange<T> = {
 };
 
 export type Attempt<T> = { readonly result: T } | Failure;
-type Failure = { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
+type Failure = {
+  /** Absent: the refusal says it. */
+  readonly failure?: string;
+  readonly coolDown: boolean;
+  readonly refusal?: NodeError;
+  /** No other URL is asked. */
+  readonly isFinal?: boolean;
+};
 type Outcome =
   { readonly result: unknown } | { readonly revert: CallReverted } | { readonly error: NodeError };
 
@@ -81,11 +94,11 @@ function outcomeOf(method: string, answer: unknown): Outcome | undefined {
 }
 
 function failureOf(status: number, error: NodeError): Failure {
-  const message = formatNodeMessage(error.message);
+  const isFinal = refusesOperation(error);
   return {
-    failure: `error ${error.code} (${message})`,
-    coolDown: status === 429 || status >= 500 || isRateLimit(error),
-    refusal: new RpcError(error.code, message),
+    coolDown: !isFinal && (status === 429 || status >= 500 || isRateLimit(error)),
+    refusal: error,
+    isFinal,
   };
 }
 
@@ -95,5 +108,5 @@ function notJsonRpc(status: number): Failure {
 
 function notBatch(status: number): Failure {
   const failure = `no answer to each call of a batch (HTTP ${status})`;
-  return { failure, coolDown: false, refusal: new RpcError(0, failure) };
+  return { failure, coolDown: false, refusal: { code: 0, message: failure, data: undefined } };
 }

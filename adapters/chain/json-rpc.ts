@@ -6,7 +6,7 @@ import { fieldOf } from '../../core/schema/json-value.js';
 import { asItIs, BodyTooLarge, errorText, readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
 import { type Attempt, batchOf, type Exchange, singleOf } from './exchange.js';
-import { RpcError } from './node-errors.js';
+import { formatNodeMessage, RpcError, withoutUrl } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
 
 /** Sends JSON-RPC over the endpoint's URLs. */
@@ -26,14 +26,16 @@ export type RpcDeps = Ambient & {
  * A URL that failed is tried last for this long. Otherwise a dead first URL would cost every call its share of time.
  */
 const coolDownMs = 10_000;
-/** Connections to one origin: for the process itself, and for simulations that callers ask for. */
-const connections = { process: 16, simulations: 128 } as const;
+/** Connections to one origin: for the process itself, for simulations that callers ask for, and for what they send to bundlers. */
+const connections = { process: 16, simulations: 128, bundlers: 64 } as const;
 type Lane = keyof typeof connections;
 const mebibyte = 1024 * 1024;
 /** The largest honest answer is that of `eth_getLogs` for a busy range. */
 const maxResponseBytes = 32 * mebibyte;
 /** Anyone may mine our operation, and decides how large the transaction is. We read nothing from more than one MiB of input. */
 const maxTransactionBytes = 4 * mebibyte;
+/** Callers get them whole. */
+const maxBundlerBytes = mebibyte;
 
 /** One pool per origin and lane, shared by all chains of the process. The cool-downs are shared as well. */
 export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
@@ -91,9 +93,13 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
         return answer.result;
       }
       if (answer.coolDown) coolUntil.set(inLane(lane, target.origin), clock.now() + coolDownMs);
-      log.debug('chain call failed', { chainId, host: target.host, method, failure: answer.failure });
-      failures.push(`${target.host}: ${answer.failure}`);
-      refusal = answer.refusal ?? refusal;
+      const refused = answer.refusal && withoutUrl(answer.refusal, target.secrets);
+      refusal = refused ?? refusal;
+      const failure =
+        answer.failure ?? `error ${refused?.code} (${formatNodeMessage(refused?.message ?? '')})`;
+      log.debug('chain call failed', { chainId, host: target.host, method, failure });
+      failures.push(`${target.host}: ${failure}`);
+      if (answer.isFinal === true) break;
     }
     throw new DomainError('UNAVAILABLE', `chain ${chainId}: ${method} failed at ${failures.join('; ')}`, {
       reason: 'CHAIN_UNAVAILABLE',
@@ -127,7 +133,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
 
   async function attempt<T>(call: Call<T>, target: Target, shareMs: number): Promise<Attempt<T>> {
     const { lane, method, exchange } = call;
-    const maxBytes = method === 'eth_getTransactionByHash' ? maxTransactionBytes : maxResponseBytes;
+    const maxBytes = maxBytesOf(lane, method);
     let status: number;
     let text: string;
     try {
@@ -191,6 +197,11 @@ type Call<T> = {
 
 function inLane(lane: Lane, origin: string): string {
   return `${lane} ${origin}`;
+}
+
+function maxBytesOf(lane: Lane, method: string): number {
+  if (lane === 'bundlers') return maxBundlerBytes;
+  return method === 'eth_getTransactionByHash' ? maxTransactionBytes : maxResponseBytes;
 }
 
 type BlockRequest = { readonly method: string; readonly block: string };

@@ -6,11 +6,14 @@ export type NodeError = { readonly code: number; readonly message: string; reado
 /** The node understood the request and refused it; cause of the DomainError that callers see. */
 export class RpcError extends Error {
   readonly code: number;
+  /** As the node sent it, if it is not large; see {@link withoutUrl}. */
+  readonly data: unknown;
 
-  constructor(code: number, message: string) {
+  constructor({ code, message, data }: NodeError) {
     super(message);
     this.name = 'RpcError';
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -33,14 +36,55 @@ export function isRateLimit(error: Pick<NodeError, 'code'>): boolean {
   return rateLimitCodes.has(error.code);
 }
 
+/**
+ * ERC-7769: a bundler refuses the operation itself, from "rejected by the account" to "reverted". Others that are asked would, too, or
+ * would mine what the first one knows to fail.
+ */
+export function refusesOperation({ code }: Pick<NodeError, 'code'>): boolean {
+  return code <= -32500 && code >= -32521;
+}
+
 /** A node's message for people: one line, short, without URLs (some providers quote the one that was called). */
-export function formatNodeMessage(message: string): string {
-  const line = message
-    .trim()
-    .split(/\s+/)
+export function formatNodeMessage(message: string, longest = 200): string {
+  const line = withoutLinks(message.trim().split(/\s+/).join(' '));
+  return line.length > longest ? `${line.slice(0, longest - 3)}...` : line;
+}
+
+const longestMessage = 2_000;
+const longestData = 8_192;
+
+/**
+ * The error without any part of the URL that was called, also where it is not in the form of a URL. `secrets` are those parts. Data that
+ * are too large are left out.
+ */
+export function withoutUrl({ code, message, data }: NodeError, secrets: readonly string[]): RpcError {
+  const hide = (text: string): string =>
+    secrets.reduce((left, secret) => left.replaceAll(secret, '<url>'), text);
+  const text = smallText(data);
+  const hidden: unknown =
+    text &&
+    JSON.parse(text, (_name, value: unknown) =>
+      typeof value === 'string' ? withoutLinks(hide(value)) : value,
+    );
+  return new RpcError({ code, message: formatNodeMessage(hide(message), longestMessage), data: hidden });
+}
+
+/** Undefined without data, and for data that are too large. */
+function smallText(data: unknown): string | undefined {
+  try {
+    const text = JSON.stringify(data) ?? '';
+    return text.length > 0 && text.length <= longestData ? text : undefined;
+  } catch {
+    // Nested deeper than the stack allows.
+    return undefined;
+  }
+}
+
+function withoutLinks(text: string): string {
+  return text
+    .split(' ')
     .map((word) => (word.includes('://') ? '<url>' : word))
     .join(' ');
-  return line.length > 200 ? `${line.slice(0, 197)}...` : line;
 }
 
 function nestedData(data: unknown): Hex | undefined {

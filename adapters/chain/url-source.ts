@@ -15,6 +15,8 @@ export type Target = {
   readonly host: string;
   readonly path: string;
   readonly authorization: string | undefined;
+  /** Parts that no text from the node may repeat, the longest first. */
+  readonly secrets: readonly string[];
 };
 
 type SourceDeps = { readonly log: Logger; readonly clock: Clock; readonly urlDirectory?: string };
@@ -109,5 +111,25 @@ function parseTarget(text: string, where: string): Target {
     host: url.host,
     path: url.pathname + url.search,
     authorization: basicAuth(url),
+    secrets: secretsOf(url),
   };
+}
+
+/** Shorter parts of a path are names, e.g. v2. */
+const shortestSecret = 8;
+
+function secretsOf({ host, hostname, pathname, search, username, password }: URL): readonly string[] {
+  const parts = [...`${pathname}${search}`.split(/[/?&=]/), username, password];
+  const secrets = [...parts, ...parts.map(decoded)].filter((part) => part.length >= shortestSecret);
+  // A name such as alto stays readable.
+  const hosts = [host, hostname].filter((name) => name.includes('.') || name.includes(':'));
+  return [...new Set([...hosts, ...secrets])].sort((a, b) => b.length - a.length);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

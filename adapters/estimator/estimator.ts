@@ -53,20 +53,20 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
 
   async function askBundler(
     request: EstimateRequest,
-    { bundlerUrl, asksBundlerForDataFee }: Reached,
+    { bundlers, asksBundlerForDataFee }: Reached,
   ): Promise<Estimate> {
-    if (bundlerUrl === undefined)
+    if (bundlers === undefined)
       throw estimationFailed(
         asksBundlerForDataFee
-          ? 'dataFee.kind of the Chain is Bundler, and no bundlerUrl is configured'
-          : 'the chain node knows no state overrides, and no bundlerUrl is configured',
+          ? 'dataFee.kind of the Chain is Bundler, and spec.bundlers names none'
+          : 'the chain node knows no state overrides, and spec.bundlers names no bundler',
         undefined,
         NothingSimulates,
       );
     const bundler = chains.get({
       chainId: request.chainId,
-      rpc: { urls: [bundlerUrl] },
-      lane: 'simulations',
+      rpc: bundlers,
+      lane: 'bundlers',
     });
     return estimateByBundler(bundler, request);
   }

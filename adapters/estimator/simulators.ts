@@ -1,6 +1,7 @@
 import type { Chains } from '../../core/chain/chains.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Clock } from '../../core/units/time.js';
 import type { UserOperation } from '../../core/entry-point/user-operation.js';
@@ -18,7 +19,7 @@ export type SimulatorsDeps = {
 
 type EstimatorEndpoint = {
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
-  readonly bundlerUrl?: string;
+  readonly bundlers?: ChainConfig['bundlers'];
   readonly dataFee?: Pick<DataFeeSpec, 'kind'>;
 };
 
@@ -28,7 +29,8 @@ type Simulated = SimulationTarget & { readonly op?: Pick<UserOperation, 'sender'
 /** One EntryPoint and how to reach it now. */
 export type Reached = {
   readonly chain: Chain;
-  readonly bundlerUrl: string | undefined;
+  /** Undefined: none. */
+  readonly bundlers: ChainConfig['bundlers'] | undefined;
   /** True when only the bundler knows what the chain charges for posted data. */
   readonly asksBundlerForDataFee: boolean;
   readonly simulate: Simulator;
@@ -89,7 +91,7 @@ export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): W
     const simulate = known.get(entryPoint) ?? createSimulator(chain, entryPoint, entryPointVersion, clock);
     known.set(entryPoint, simulate);
     const asksBundlerForDataFee = reached.dataFee?.kind === 'Bundler';
-    return { chain, bundlerUrl: reached.bundlerUrl, asksBundlerForDataFee, simulate };
+    return { chain, bundlers: reached.bundlers, asksBundlerForDataFee, simulate };
   }
 }
 

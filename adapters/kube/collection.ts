@@ -14,12 +14,15 @@ export type CollectionOptions = {
   readonly path: string;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
+  /** Objects come without spec and status. */
+  readonly metadataOnly?: boolean;
   /** Ends every call. */
   readonly signal: AbortSignal;
 };
 
 const pageSize = '500';
-const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const metadataOf = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+const metadataOfList = metadataOf('PartialObjectMetadataList');
 
 /** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
 export function createCollection(options: CollectionOptions) {
@@ -33,7 +36,7 @@ export function createCollection(options: CollectionOptions) {
   async function pages(
     first: Readonly<Record<string, string>>,
     onPage: (items: readonly KubeObject[]) => void,
-    accept?: string,
+    accept = options.metadataOnly === true ? metadataOfList : undefined,
   ): Promise<string> {
     let position = first;
     for (;;) {
@@ -79,7 +82,7 @@ export function createCollection(options: CollectionOptions) {
       const note = (items: readonly KubeObject[]): void => {
         for (const item of items) revisions.set(formatKey(keyOf(item)), revisionOf(item));
       };
-      await pages({ resourceVersion: version, resourceVersionMatch: 'Exact' }, note, metadataOnly);
+      await pages({ resourceVersion: version, resourceVersionMatch: 'Exact' }, note, metadataOfList);
       return revisions;
     },
 
@@ -97,6 +100,7 @@ export function createCollection(options: CollectionOptions) {
             ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
             : { resourceVersion: version }),
         },
+        ...(options.metadataOnly === true ? { accept: metadataOf('PartialObjectMetadata') } : {}),
         signal: AbortSignal.any([signal, own.signal]),
       }),
   };

@@ -17,6 +17,9 @@ export type ConfigMapPlace = {
   readonly namespace: string;
 };
 
+/** Reads the ConfigMap of this name as it was a moment ago. */
+export type ReadConfigMap = (name: string) => Promise<ConfigMap | undefined>;
+
 /** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
 type NamedConfigMap = {
   /** Undefined when the ConfigMap does not exist. Throws UNAVAILABLE. */

@@ -8,7 +8,12 @@ import {
   type UsageEpoch,
 } from '../../core/usage/epoch.js';
 import { formatEpoch, parseEpoch } from '../store/epoch-text.js';
-import { createNamedConfigMap, type ConfigMap, type ConfigMapPlace } from './config-map.js';
+import {
+  createNamedConfigMap,
+  type ConfigMap,
+  type ConfigMapPlace,
+  type ReadConfigMap,
+} from './config-map.js';
 
 export const epochConfigMap = 'paymaster-usage-epochs';
 
@@ -35,15 +40,7 @@ export function createKubeEpochMirror(deps: ConfigMapPlace): EpochMirror & Epoch
     async get(chainId) {
       return epochIn(await map.read(), chainId);
     },
-    async all() {
-      const found = await map.read();
-      const epochs = new Map<number, UsageEpoch>();
-      for (const name of Object.keys(found?.data ?? {})) {
-        const epoch = epochIn(found, Number(name));
-        if (epoch !== undefined) epochs.set(Number(name), epoch);
-      }
-      return epochs;
-    },
+    all: createKubeEpochCopies(map.read).all,
     async put(chainId, next, expected) {
       const found = await present();
       if (found === undefined || !isSameEpoch(epochIn(found, chainId), expected)) return false;
@@ -66,6 +63,21 @@ export function createKubeEpochMirror(deps: ConfigMapPlace): EpochMirror & Epoch
       const isWritten = await map.write(found, { ...found.data, ...Object.fromEntries(changed) });
       if (!isWritten) for (const chainId of copies.keys()) copies.set(chainId, epochIn(found, chainId)!);
       return copies;
+    },
+  };
+}
+
+/** The same copies, for those that only read them. */
+export function createKubeEpochCopies(read: ReadConfigMap): EpochCopies {
+  return {
+    async all() {
+      const found = await read(epochConfigMap);
+      const epochs = new Map<number, UsageEpoch>();
+      for (const name of Object.keys(found?.data ?? {})) {
+        const epoch = epochIn(found, Number(name));
+        if (epoch !== undefined) epochs.set(Number(name), epoch);
+      }
+      return epochs;
     },
   };
 }

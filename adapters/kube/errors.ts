@@ -43,6 +43,15 @@ export async function mapErrors<T>(what: string, run: () => Promise<T>): Promise
   }
 }
 
+/** As {@link mapErrors}, for a whole collection: a 404 says that its definition is gone, which an installation brings back. */
+export function mapListErrors<T>(what: string, run: () => Promise<T>): Promise<T> {
+  return mapErrors(what, run).catch((error: unknown) => {
+    if (!(error instanceof DomainError) || !(error.cause instanceof KubeApiError)) throw error;
+    if (error.code !== 'NOT_FOUND') throw error;
+    throw unavailable(error.cause, what, 'the API server does not know this kind: install the definitions');
+  });
+}
+
 function conflict(error: KubeApiError, what: string): DomainError {
   if (error.reason === 'AlreadyExists')
     return new DomainError('ALREADY_EXISTS', `${what} exists`, { cause: error });

@@ -1,20 +1,29 @@
 import { invalidInput } from '../../core/errors.js';
 import type { KeyAnnouncement, KeyAnnouncements } from '../../core/master-keys.js';
-import { createNamedConfigMap, type ConfigMap, type ConfigMapPlace } from './config-map.js';
+import {
+  createNamedConfigMap,
+  type ConfigMap,
+  type ConfigMapPlace,
+  type ReadConfigMap,
+} from './config-map.js';
 
-const masterKeyConfigMap = 'paymaster-master-keys';
+export const masterKeyConfigMap = 'paymaster-master-keys';
 
 /**
  * The announcement in a ConfigMap of the system namespace. `apiKeys` and `webhook` each hold fingerprints separated by
  * spaces, the key in force first. The operator writes it with the version that it has read; the servers may only read
  * it.
  */
-export function createKubeKeyAnnouncements(deps: ConfigMapPlace): KeyAnnouncements {
+export function createKubeKeyAnnouncements(
+  deps: ConfigMapPlace & {
+    readonly read: ReadConfigMap;
+  },
+): KeyAnnouncements {
   const map = createNamedConfigMap({ ...deps, name: masterKeyConfigMap });
   let present: ConfigMap | undefined;
   return {
     async read() {
-      present = await map.read();
+      present = await deps.read(masterKeyConfigMap);
       return present === undefined ? undefined : parse(present.data ?? {});
     },
     write: ({ apiKeys, webhook }) =>

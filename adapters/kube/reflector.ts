@@ -17,6 +17,7 @@ import { readWatch, type KubeChange } from './watch-stream.js';
  * - Starts with a streamed list (WatchList) and falls back to pages of 500 if the server does not support it.
  * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that this version is
  *   gone.
+ * - Without a definition (404) it asks every two seconds: an installation brings it, and others wait for what comes with it.
  * - Never gives up: connection errors, 429 and 5xx are retried for ever with jittered back-off and Retry-After.
  * - A line that is not an event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
  * - Asks for the current version after a failure, and lists again when it is older than the copy's (a restored etcd).
@@ -68,6 +69,9 @@ const defaultTiming: ReflectorTiming = {
   watchSeconds: 300,
 };
 
+/** Between questions for a kind that the server does not know yet. */
+const undefinedMs = 2_000;
+
 /** The server keeps versions for minutes: two that expire within this time are not a coincidence. */
 const expiredAgainMs = 60_000;
 
@@ -98,6 +102,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   let connection: AbortController | undefined;
   let mayBeRewound = false;
   let expiredAt = Number.NEGATIVE_INFINITY;
+  let isUndefined = false;
 
   async function run(): Promise<void> {
     while (!stopped.signal.aborted) {
@@ -108,6 +113,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
         const from = reached;
         if (mustRelist !== undefined || from === undefined) await listAll(mustRelist ?? 'start');
         else await watchFrom(from);
+        isUndefined = false;
         if (now() - startedAt > 120_000) backoff.reset();
       } catch (error) {
         if (stopped.signal.aborted) return;
@@ -132,8 +138,12 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     }
     mayBeRewound = true;
     const asked = error instanceof KubeApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-    const wait = Math.max(asked, backoff.next());
-    log.warn('watching the API server failed, trying again', { kind, reason, waitMs: Math.round(wait) });
+    const wasUndefined = isUndefined;
+    isUndefined = isStatus(error, 404);
+    const wait = isUndefined ? undefinedMs : Math.max(asked, backoff.next());
+    // Every two seconds for as long as it takes somebody to install it: one line says it.
+    if (!isUndefined || !wasUndefined)
+      log.warn('watching the API server failed, trying again', { kind, reason, waitMs: Math.round(wait) });
     await pause(wait, stopped.signal);
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../../core/log.js';
 import { createReports, type Reports } from '../../core/policy/reports.js';
 import type { Clock } from '../../core/units/time.js';
-import { createNamedConfigMap, type ConfigMapPlace } from './config-map.js';
+import { createNamedConfigMap, type ConfigMapPlace, type ReadConfigMap } from './config-map.js';
 
 export const reportsConfigMap = 'paymaster-reports';
 
@@ -10,8 +10,14 @@ export const reportsConfigMap = 'paymaster-reports';
  * of them needs access to the other, or to what it reads.
  */
 export function createKubeReports(
-  deps: ConfigMapPlace & { readonly clock: Clock; readonly log: Logger },
+  deps: ConfigMapPlace & {
+    readonly clock: Clock;
+    readonly log: Logger;
+    /** Default: each read asks the API server. */
+    readonly read?: ReadConfigMap;
+  },
 ): Reports {
   const map = createNamedConfigMap({ ...deps, name: reportsConfigMap });
-  return createReports({ ...map, read: async () => (await map.read())?.data ?? {} }, deps);
+  const read = deps.read ?? map.read;
+  return createReports({ ...map, read: async () => (await read(reportsConfigMap))?.data ?? {} }, deps);
 }

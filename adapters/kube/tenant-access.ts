@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TenantAccess } from '../../core/tenant-access.js';
 import { given } from '../../core/units/given.js';
 import { isStatus } from './api-error.js';
+import { ours, type OwnObjects } from './foreign-changes.js';
 import { mapErrors } from './errors.js';
 import { readList, readObject } from './reads.js';
 import type { KubeRequest, KubeTransport } from './transport.js';
@@ -34,6 +35,18 @@ type RoleBinding = {
 
 const managedBy = 'app.kubernetes.io/managed-by';
 const operator = 'paymaster-operator';
+const query = { fieldManager: ours };
+
+/** By name, because the operator may read only these and not everybody's bindings. */
+const selectorsOf = (name: BindingName) => ({
+  fieldSelector: `metadata.name=${name}`,
+  labelSelector: `${managedBy}=${operator}`,
+});
+
+/** The RoleBindings of all organisations, to watch. */
+export function tenantBindings(bindings: readonly TenantBinding[]): readonly OwnObjects[] {
+  return bindings.map(({ name }) => ({ kind: 'RoleBinding', path: allBindings, ...selectorsOf(name) }));
+}
 
 /** RoleBindings in each organisation's namespace. Throws the errors of the store ports. */
 export function createKubeTenantAccess({ transport, bindings }: KubeTenantAccessDeps): TenantAccess {
@@ -89,9 +102,9 @@ function createBindings(
 
   async function create(namespace: string): Promise<Granted> {
     try {
-      return await send({ method: 'POST', path: collectionOf(namespace), body: bodyFor(namespace) });
+      return await send({ method: 'POST', path: collectionOf(namespace), query, body: bodyFor(namespace) });
     } catch (error) {
-      if (isStatus(error, 404)) return 'no-namespace';
+      if (isStatus(error, 404) || isTerminating(error)) return 'no-namespace';
       throw error;
     }
   }
@@ -128,7 +141,7 @@ function createBindings(
     }
     // Sent also where it changes nothing: the answer says whether the namespace has its label.
     const body = bodyFor(namespace, present.metadata.resourceVersion);
-    const outcome = await send({ method: 'PUT', path: pathOf(namespace), body });
+    const outcome = await send({ method: 'PUT', path: pathOf(namespace), query, body });
     const isSame = isDeepStrictEqual(withoutGroup(present.subjects), subjects);
     return outcome === 'granted' && isSame ? 'unchanged' : outcome;
   }
@@ -139,11 +152,7 @@ function createBindings(
   }
 
   async function granted(): Promise<readonly string[]> {
-    const found = await readList<RoleBinding>(transport, allBindings, {
-      // By name, because the operator may list only these and not everybody's bindings.
-      fieldSelector: `metadata.name=${bindingName}`,
-      labelSelector: `${managedBy}=${operator}`,
-    });
+    const found = await readList<RoleBinding>(transport, allBindings, selectorsOf(bindingName));
     // A binding to another role belongs to another installation.
     const ours = found.filter((binding) => isDeepStrictEqual(binding.roleRef, roleRef));
     return ours.map(({ metadata }) => metadata.namespace);
@@ -154,6 +163,11 @@ function createBindings(
     revoke: (namespace) => mapErrors(bindingIn(namespace), () => revoke(namespace)),
     granted: () => mapErrors(`RoleBindings ${bindingName}`, granted),
   };
+}
+
+/** The namespace is being deleted, and takes nothing new. */
+function isTerminating(error: unknown): boolean {
+  return isStatus(error, 403) && error.causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }
 
 function isOurs({ metadata }: RoleBinding): boolean {

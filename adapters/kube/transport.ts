@@ -5,6 +5,7 @@ import type { Ambient } from '../../core/ambient.js';
 import { errorOfStatus, noAnswer, type KubeApiError } from './api-error.js';
 import { messageOf } from '../../core/errors.js';
 import { parseJson } from '../../core/schema/json-value.js';
+import { pause } from '../timers.js';
 import { withinDeadline } from '../within-deadline.js';
 
 /** Where the API server is and how to authenticate; read again when files change. */
@@ -46,6 +47,9 @@ export type KubeRequest = {
  * Never HTTP/2, which undici would choose: all calls share one connection there, a deadline ends its stream only, and a
  * connection that is half open answers nothing until TCP gives up after 15 minutes. Here a deadline closes the connection.
  * After a call without an answer the next ones open new connections, since others of that time may be dead as well.
+ *
+ * A 429 with `Retry-After` is no answer yet: the server has not begun, e.g. because it has just got a definition and still reads
+ * its objects. A unary call asks again as long as its deadline allows.
  */
 export type KubeTransport = {
   /** Parsed JSON of a 2xx answer; anything else is a {@link KubeApiError}. */
@@ -72,6 +76,8 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     labels: ['method', 'code'],
   });
   const pools = new Map<string, ConnectionPool>();
+  // Credentials are the same object for a minute, and to hash them takes a third of the CPU of a call.
+  const keys = new WeakMap<KubeCredentials, string>();
   const stopped = new AbortController();
 
   async function send(call: KubeRequest, kind: 'unary' | 'watch'): Promise<Dispatcher.ResponseData> {
@@ -88,9 +94,9 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
   ): Promise<Dispatcher.ResponseData> {
     const credentials = await loadCredentials(fresh);
     const timeoutMs = Math.ceil(call.timeoutMs ?? unaryTimeoutMs);
-    const ended = AbortSignal.any([stopped.signal, ...(call.signal ? [call.signal] : [])]);
-    const signals = kind === 'unary' ? [ended, AbortSignal.timeout(timeoutMs)] : [ended];
-    const signal = AbortSignal.any(signals);
+    const endings = [stopped.signal, ...(call.signal ? [call.signal] : [])];
+    const deadline = kind === 'unary' ? [AbortSignal.timeout(timeoutMs)] : [];
+    const signal = AbortSignal.any([...endings, ...deadline]);
     const pool = poolFor(credentials);
     try {
       const asked = request(urlOf(credentials.server, call), {
@@ -113,7 +119,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       return response;
     } catch (error) {
       requests.with({ method: call.method, code: '<error>' }).inc();
-      if (!ended.aborted) retire(pool);
+      if (!endings.some(({ aborted }) => aborted)) retire(pool);
       throw unreachableServer(call, error);
     }
   }
@@ -127,19 +133,8 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
   }
 
   function poolFor(credentials: KubeCredentials): ConnectionPool {
-    const key = createHash('sha256')
-      .update(
-        JSON.stringify([
-          credentials.server,
-          credentials.ca,
-          credentials.clientCertificate,
-          credentials.clientKey,
-          credentials.serverName,
-          credentials.skipTlsVerify,
-          credentials.proxy,
-        ]),
-      )
-      .digest('hex');
+    const key = keys.get(credentials) ?? keyOf(credentials);
+    keys.set(credentials, key);
     const existing = pools.get(key);
     if (existing) return existing;
     // Certificates were rotated.
@@ -177,10 +172,21 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
 
   return {
     async request(call) {
-      const response = await send(call, 'unary');
-      const body = await readBody(call, response);
-      if (response.statusCode < 300) return requireJson(call, body);
-      throw errorOfStatus(response.statusCode, tolerantJson(body), headerOf(response, 'retry-after'));
+      const deadline = performance.now() + (call.timeoutMs ?? unaryTimeoutMs);
+      for (;;) {
+        const timeoutMs = Math.max(1, deadline - performance.now());
+        const response = await send({ ...call, timeoutMs }, 'unary');
+        const body = await readBody(call, response);
+        if (response.statusCode < 300) return requireJson(call, body);
+        const error = errorOfStatus(
+          response.statusCode,
+          tolerantJson(body),
+          headerOf(response, 'retry-after'),
+        );
+        const waitMs = (error.retryAfterSeconds ?? Infinity) * 1000;
+        if (error.status !== 429 || performance.now() + waitMs >= deadline) throw error;
+        await pause(waitMs, AbortSignal.any([stopped.signal, ...(call.signal ? [call.signal] : [])]));
+      }
     },
 
     async stream(call) {
@@ -199,6 +205,12 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       pools.clear();
     },
   };
+}
+
+function keyOf(credentials: KubeCredentials): string {
+  const { server, ca, clientCertificate, clientKey, serverName, skipTlsVerify, proxy } = credentials;
+  const parts = [server, ca, clientCertificate, clientKey, serverName, skipTlsVerify, proxy];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   type ScalarTag,
   type SchemaOptions,
 } from 'yaml';
-import { printable, printableJson } from '../../core/terminal-text.js';
+import { printable, printableYaml } from '../../core/terminal-text.js';
 
 const words: ReadonlyMap<string, boolean | null | number> = new Map<string, boolean | null | number>([
   ...['y', 'yes', 'true', 'on'].flatMap((word) => casesOf(word).map((text) => [text, true] as const)),
@@ -101,5 +101,6 @@ export function renderYaml(part: Readonly<Record<string, unknown>>): string {
         scalar.type = 'QUOTE_DOUBLE';
     },
   });
-  return printableJson(document.toString());
+  // Without a width: where it folds a text in quotes, the library cuts characters beyond U+FFFF into halves.
+  return printableYaml(document.toString({ lineWidth: 0 }));
 }

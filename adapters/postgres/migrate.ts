@@ -14,7 +14,7 @@ export async function migrate(
   { schema, steps }: { readonly schema: 'ledger' | 'usage'; readonly steps: readonly string[] },
 ): Promise<void> {
   const versionIn = (session: Session) => versionOf(session, schema);
-  if ((await postgres.transaction({ mode: 'read', timeoutMs }, versionIn)) === steps.length) return;
+  if ((await postgres.transaction({ mode: 'write', timeoutMs }, versionIn)) === steps.length) return;
   await changeTables(postgres, async (session) => {
     const version = await versionIn(session);
     if (version > steps.length)

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { DomainError } from '../../core/errors.js';
+import { withinDeadline } from '../within-deadline.js';
 import { clientConfig, clientOf, type ClientOptions } from './client.js';
 
 /** A statement with a name is planned once for each connection. */
@@ -71,11 +72,11 @@ export async function openPipeline(
     .stream;
   let isOpen = false;
   let notices = 0;
-  const gone = Promise.withResolvers<never>();
-  gone.promise.catch(() => {});
+  // A signal, not a promise: a race with a promise that lives as long as the connection keeps every answer until then.
+  const gone = new AbortController();
   const close = (cause: unknown): void => {
     isOpen = false;
-    gone.reject(new ConnectionLost(cause));
+    gone.abort(new ConnectionLost(cause));
   };
   client.on('error', close);
   client.on('end', () => close(new Error('the server closed the connection')));
@@ -110,7 +111,7 @@ export async function openPipeline(
       stream.uncork();
       const timer = setTimeout(destroy, timeoutMs);
       try {
-        const settled = await Promise.race([Promise.allSettled(sent), gone.promise]);
+        const settled = await withinDeadline(gone.signal, Promise.allSettled(sent));
         const failed = settled.find((one) => one.status === 'rejected');
         if (failed !== undefined) {
           // An answer of the server; anything else is about the connection.

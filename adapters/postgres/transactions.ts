@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { reasonOf } from '../../core/error-reasons.js';
 import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
 import { formatPostgresAddress, type PostgresAddress } from './address.js';
 import { clientConfig, clientOf, isBroken, type ClientOptions } from './client.js';
@@ -156,7 +155,7 @@ function explained(address: PostgresAddress, error: unknown): DomainError {
   return new DomainError(
     isLasting ? 'INTERNAL' : 'UNAVAILABLE',
     `${formatPostgresAddress(address)}: ${messageOf(error)}${code === undefined ? '' : ` (SQLSTATE ${code})`}`,
-    { cause: error, ...(code === undefined ? {} : { reason: reasonOf(code) }) },
+    { cause: error, ...(isLasting ? {} : { reason: 'USAGE_STORE_DOWN' }) },
   );
 }
 

@@ -31,8 +31,8 @@ export type PricesDeps = Ambient & {
   readonly headersDirectory?: string;
   /** The last accepted prices of all replicas. Default: those of this process. */
   readonly references?: PriceReferences;
-  /** Called at each read whose price has fallen too far to be accepted. */
-  readonly onJump?: (token: FeeTokenSpec) => void;
+  /** Called with each price that was read: whether it has fallen too far to be accepted. */
+  readonly onJudged?: (token: FeeTokenSpec, hasJumped: boolean) => void;
   /** Called when a token became usable or unusable, or is refused for another reason or by another source. */
   readonly onChange?: (token: FeeTokenSpec) => void;
   readonly timing?: Partial<PriceTiming>;
@@ -257,10 +257,8 @@ class WarmPrices implements KeptPrices {
     const { rate } = read.price;
     const last = entry.reference;
     const jump = refusedJump(read.price, token.price, last, askedAt);
-    if (jump !== undefined) {
-      this.#deps.onJump?.(token);
-      return jump;
-    }
+    this.#deps.onJudged?.(token, jump !== undefined);
+    if (jump !== undefined) return jump;
     entry.reference = { rate, acceptedAt: askedAt };
     if (last?.rate !== rate || askedAt - last.acceptedAt >= keepEveryMs)
       await this.#keep(name, entry.reference);

@@ -8,8 +8,7 @@ import { toDomainError } from '../kube/errors.js';
 /**
  * Connection secrets as Secrets of type Opaque that the Paymaster controls, so that they are deleted with it. The operator may
  * not read Secrets, so each write replaces the whole Secret. The API server writes nothing where nothing changes, and an
- * admission policy of the chart refuses every Secret that was not made for this Paymaster. Access that RBAC denies is
- * DomainError INTERNAL, an outage UNAVAILABLE.
+ * admission policy of the chart refuses every Secret that was not made for this Paymaster. Throws UNAVAILABLE in an outage.
  */
 export function createKubeConnectionSecrets(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
@@ -61,12 +60,8 @@ export function createKubeConnectionSecrets(deps: {
       try {
         return await write(request);
       } catch (error) {
-        // A retry would not help: somebody has to grant access first.
-        if (isStatus(error, 403))
-          throw new DomainError('INTERNAL', `${what}: the API server denies the operator access`, {
-            cause: error,
-          });
         const mapped = toDomainError(error, what);
+        if (isStatus(error, 403) && mapped.code === 'UNAVAILABLE') return 'denied';
         // Somebody else created it between the two requests.
         if (mapped.code !== 'ALREADY_EXISTS') throw mapped;
         throw new DomainError('WRITE_CONFLICT', `${what} was created meanwhile`, { cause: error });

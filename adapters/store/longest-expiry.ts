@@ -1,3 +1,4 @@
+import { skewMs } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 // After a loss, nothing is signed for the time of the longest expiry that was promised. It is noted in steps before the first promise of
@@ -10,8 +11,6 @@ type LongestExpiry = { readonly longestExpiryMs: number; readonly longestAt: Epo
 export const expiryStepMs = 600_000;
 /** How long a process may be unable to reach the mirror before others may reduce the longest expiry without it. */
 const mirrorOutageMs = 6 * 3_600_000;
-/** The clocks of the store and of the chain may differ by this. */
-export const skewMs = 120_000;
 
 /** Rounds up to a step. */
 export function stepsOf(expiryMs: number): number {

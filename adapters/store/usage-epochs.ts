@@ -1,11 +1,17 @@
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
-import { lossIdOf, type EpochMirror, type UsageEpoch, type UsageRecovery } from '../../core/usage/epoch.js';
+import {
+  lossIdOf,
+  skewMs,
+  type EpochMirror,
+  type UsageEpoch,
+  type UsageRecovery,
+} from '../../core/usage/epoch.js';
 import type { Clock } from '../../core/units/time.js';
 import { clearLoss, EpochRaiser, type FollowedEpoch } from './epoch-raiser.js';
 import { epochText, parseKept, type KeptEpoch, type KeptEpochs, type ChainEpoch } from './kept-epochs.js';
-import { expiryStepMs, fallsAt, shorter, skewMs, stepsOf } from './longest-expiry.js';
+import { expiryStepMs, fallsAt, shorter, stepsOf } from './longest-expiry.js';
 
 const rememberMs = 500;
 const mostAttempts = 5;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { pause } from '../timers.js';
-import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';

@@ -1,6 +1,6 @@
 import { formatProblem } from '../../core/errors.js';
 import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
-import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import { checkWebhookUrl, type WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { WebhookMasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';

@@ -1,10 +1,10 @@
 import { DomainError, messageOf } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
-import { managePrefix } from '../../server/dashboard/endpoints.js';
+import { managePrefix } from '../../server/dashboard/manage/prefix.js';
 import { Refused } from '../terminal.js';
 import { needsPlatform, platformAlone, type Server } from './server.js';
 
-type Request = {
+export type Request = {
   readonly method: string;
   /** Below {@link managePrefix}, with values in place of its parameters. */
   readonly path: string;
@@ -26,19 +26,27 @@ type Answer = { readonly status: number; readonly text: string; readonly isPendi
 
 /**
  * `data` of the answer. Throws UNAVAILABLE when the server does not answer now, INVALID_INPUT when it does not take what was asked,
- * NotAccepted for a token that it does not take here, and Refused for any other no. `onPending`: a write that servers do not follow yet.
+ * NotAccepted for a token that it does not take here, and Refused for any other no. `tell` gets what people should know of a write.
  */
 export async function callServer(
   server: Server,
   request: Request,
-  onPending: () => void = () => undefined,
+  tell: (message: string) => void = () => undefined,
 ): Promise<unknown> {
   const { text, isPending } = await answerFrom(server, request);
-  if (isPending) onPending();
+  if (isPending)
+    tell('it is saved, and the servers that sign do not follow it yet: "paymaster doctor" says why');
   const body = parseJson(text);
   if (text === '') return undefined;
-  if (isObject(body) && 'data' in body) return body['data'];
-  throw new Refused(`${server.url} does not answer as the management API: is it the dashboard's address?`);
+  if (isObject(body) && 'data' in body) {
+    const { warnings } = body;
+    if (Array.isArray(warnings)) for (const each of warnings) tell(String(each));
+    return body['data'];
+  }
+  throw new DomainError(
+    'UNAVAILABLE',
+    `${server.url} does not answer as the management API: is it the dashboard's address?`,
+  );
 }
 
 /** The text of the answer, in the form that `accept` of the headers asks for. Throws as {@link callServer}. */
@@ -51,10 +59,11 @@ async function answerFrom(server: Server, request: Request): Promise<Answer> {
   const { status, text } = answer;
   if (status >= 200 && status < 300) return answer;
   const body = parseJson(text);
-  const says = isObject(body) ? describe(body) : '';
+  const message = isObject(body) ? describe(body) : '';
   if (status === 401)
     throw new NotAccepted(request.path.startsWith('/platform/') ? needsPlatform : platformAlone);
-  const message = says || `HTTP ${status}: is ${server.url} the dashboard's address?`;
+  if (message === '')
+    throw new DomainError('UNAVAILABLE', `HTTP ${status}: is ${server.url} the dashboard's address?`);
   if (status === 429 || status >= 500) throw new DomainError('UNAVAILABLE', message);
   if (status === 400 || status === 422) throw new DomainError('INVALID_INPUT', message);
   throw new Refused(message);
@@ -104,9 +113,11 @@ export async function send(
 /** RFC 9457, with a line for each field. */
 function describe({ detail, title, errors }: Readonly<Record<string, unknown>>): string {
   const says = [detail, title].find((each) => typeof each === 'string') ?? '';
-  const fields = Array.isArray(errors) ? errors.filter(isObject) : [];
+  const fields = Array.isArray(errors) ? errors.filter(isObject).map(describeField) : [];
   if (fields.length < 2) return says;
-  return [says, ...fields.map(describeField)].join('\n  ');
+  // Mostly the sentence is made of the fields.
+  const isRepeated = fields.every((field) => says.includes(field));
+  return [isRepeated ? title : says, ...fields].join('\n  ');
 }
 
 function describeField({ field, mustBe, value }: Readonly<Record<string, unknown>>): string {

@@ -1,9 +1,9 @@
-import type { Endpoint } from '../../server/dashboard/endpoint.js';
+import type { ApiEndpoint } from './endpoints.js';
 
 /** `paymaster NOUN VERB`, or `paymaster NOUN` where there is only one action. */
 type CommandName = { readonly noun: string; readonly verb?: string };
 
-type Route = Pick<Endpoint, 'method' | 'path'>;
+type Route = Pick<ApiEndpoint, 'method' | 'path'>;
 
 const verbs = { post: 'create', put: 'set', patch: 'change', delete: 'delete' } as const;
 

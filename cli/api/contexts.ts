@@ -12,44 +12,35 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readYaml, renderYaml } from '../../adapters/manifests/yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
-import { boolean, list, object, text } from '../../core/schema/structural.js';
+import { boolean, list, object, text, type Infer } from '../../core/schema/structural.js';
 import { compileSchema } from '../../core/schema/validate.js';
 import type { Terminal } from '../terminal.js';
-
-/** A server and the token for it. */
-export type Context = {
-  readonly name: string;
-  readonly url: string;
-  readonly token: string;
-  /** True: the token may go over http to another machine. */
-  readonly insecure?: boolean;
-  /** True: a token of the platform, which is taken below `/platform` alone. */
-  readonly platform?: boolean;
-};
-export type Contexts = { readonly current?: string; readonly contexts: readonly Context[] };
 
 const name = text('How it is called.', {
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
   maxLength: 63,
   expected: 'letters, digits, ".", "_" and "-", at most 63 characters',
 });
-const schema = object<Contexts>('Servers, and the tokens for them.', {
+const context = object('A server.', {
   required: {
-    contexts: list(
-      'Servers.',
-      object<Context>('A server.', {
-        required: {
-          name,
-          url: text('Where it is.', { maxLength: 2_048 }),
-          token: text('Its token.', { maxLength: 1_024, confidential: true }),
-        },
-        optional: { insecure: boolean('Over http.'), platform: boolean('A token of the platform.') },
-      }),
-      { maxItems: 256 },
-    ),
+    name,
+    url: text('Where it is.', { maxLength: 2_048 }),
+    token: text('Its token.', { maxLength: 1_024, confidential: true }),
   },
+  optional: {
+    /** True: the token may go over http to another machine. */
+    insecure: boolean('Over http.'),
+    /** True: a token of the platform, which is taken below `/platform` alone. */
+    platform: boolean('A token of the platform.'),
+  },
+});
+const schema = object('Servers, and the tokens for them.', {
+  required: { contexts: list('Servers.', context, { maxItems: 256 }) },
   optional: { current: name },
 });
+/** A server and the token for it. */
+export type Context = Infer<typeof context>;
+export type Contexts = Infer<typeof schema>;
 const problemsOf = compileSchema(schema, '');
 
 export function contextsFile({ env }: Pick<Terminal, 'env'>): string {

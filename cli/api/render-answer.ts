@@ -1,55 +1,39 @@
 import { isObject } from '../../core/schema/json-value.js';
-import type { Endpoint } from '../../server/dashboard/endpoint.js';
+import { given } from '../../core/units/given.js';
+import type { ApiEndpoint } from './endpoints.js';
 import { table } from '../../standalone/console.js';
+import { tables, type Beside, type Column } from './tables.js';
 
 /** More do not fit on a line. */
-const mostColumns = 8;
+const maxColumns = 8;
+const nothing = '-';
 
-const accountColumns = ['account', 'kind', 'chainId', 'balance', 'promised', 'burnPerHour', 'hoursLeft'];
-
-/**
- * Columns of lists whose first members say too little; other members are in `-o json`. `spec.active` is a member of a member;
- * where that is a list, each item has its say.
- */
-const columnsOf: Readonly<Record<string, readonly string[]>> = {
-  getUsage: ['from', 'group', 'method', 'sponsored', 'refused', 'mined', 'reverted', 'spent'],
-  listDecisions: ['at', 'id', 'verdict', 'reason', 'sender', 'method', 'maxCost'],
-  getLimits: ['name', 'paymasterId', 'scope', 'unit', 'threshold', 'used', 'remaining', 'resetsAt'],
-  listChanges: ['at', 'action', 'kind', 'name', 'actor', 'field', 'before', 'after'],
-  getFunds: accountColumns,
-  listPlatformAccounts: accountColumns,
-  listStatements: ['account', 'chainId', 'line', 'paymaster', 'amount', 'usd', 'count', 'note'],
-  listPlatformLosses: ['chainId', 'version', 'contract', 'lost', 'budget', 'until'],
-  listRules: ['policyType', 'name', 'enforcement', 'campaign', 'says', 'verdict', 'remaining', 'turnsAt'],
-  listObjectsPolicy: [
-    'name',
-    'spec.policyType',
-    'spec.active',
-    'spec.enforcement',
-    'rules.says',
-    'rules.verdict',
-    'rules.remaining',
-    'rules.turnsAt',
-  ],
-};
+type Options = { readonly isWide?: boolean; readonly beside?: Beside };
 
 /** An answer for people: a table of its list, or a line for each member. */
-export function renderAnswer(endpoint: Endpoint, data: unknown): string {
+export function renderAnswer(
+  endpoint: ApiEndpoint,
+  data: unknown,
+  { isWide = false, beside = {} }: Options = {},
+): string {
   if (!isObject(data)) return data === undefined ? 'done' : JSON.stringify(data);
   if (endpoint.method !== 'get' && isObject(data['spec'])) return lines(whatWasWritten(data)).join('\n');
-  const [name, items] = listOf(endpoint, data) ?? [];
-  if (name === undefined || items === undefined) return lines(data).join('\n');
-  if (items.length === 0) return `no ${name}`;
-  const columns = columnsOf[endpoint.operationId] ?? usualColumns(items);
-  return table([
-    columns.map((column) => column.slice(column.lastIndexOf('.') + 1).toUpperCase()),
-    ...items.flatMap(rowsOf).map((item) => cellsOf(item, columns)),
-  ]);
+  if (!endpoint.isList || !Array.isArray(data['items'])) return lines(data).join('\n');
+  const items = data['items'].filter(isObject);
+  if (items.length === 0) return `no ${endpoint.path.split('/').at(-1)}`;
+  const columns = tables[endpoint.operationId]?.columns ?? usualColumns(items);
+  const rows = items.flatMap(rowsOf);
+  const filled = columns
+    .filter((column) => isWide || !column.isWide)
+    .map(({ title, of }) => [title, ...rows.map((item) => cellOf(item, of, beside, isWide))])
+    // Columns that are empty in every row are left out.
+    .filter(([, ...cells]) => cells.some((cell) => cell !== nothing));
+  return table(['', ...rows].map((_, at) => filled.map((cells) => cells[at] ?? '')));
 }
 
 /** Of a whole object, which `-o yaml` shows; its status is from before the write. */
 function whatWasWritten({ name, id, uid, generation }: Readonly<Record<string, unknown>>) {
-  return { name, id, uid, generation };
+  return given({ name, id, uid, generation });
 }
 
 /**
@@ -62,25 +46,24 @@ function rowsOf(item: Readonly<Record<string, unknown>>): readonly Readonly<Reco
   return parts.filter(isObject).map((part) => ({ ...item, ...part }));
 }
 
-/** The first member that is a list of records, where one thing is not asked for. */
-function listOf({ method, path, schema }: Endpoint, data: Readonly<Record<string, unknown>>) {
-  if (method !== 'get' || /\/:\w+$/.test(path)) return undefined;
-  const members = isObject(schema?.['properties']) ? Object.entries(schema['properties']) : [];
-  for (const [name, member] of members) {
-    const items = data[name];
-    if (isObject(member) && member['type'] === 'array' && Array.isArray(items) && items.every(isObject))
-      return [name, items] as const;
-  }
-  return undefined;
-}
-
-function usualColumns(items: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+function usualColumns(items: readonly Readonly<Record<string, unknown>>[]): readonly Column[] {
   const scalar = Object.entries(items[0] ?? {}).filter(([, value]) => typeof value !== 'object');
-  return scalar.slice(0, mostColumns).map(([name]) => name);
+  return scalar
+    .slice(0, maxColumns)
+    .map(([name]) => ({ title: name.replaceAll(/(?=[A-Z])/g, ' ').toUpperCase(), of: name, isWide: false }));
 }
 
-function cellsOf(item: Readonly<Record<string, unknown>>, columns: readonly string[]): readonly string[] {
-  return columns.map((column) => textOf(column.split('.').reduce<unknown>(memberOf, item)));
+function cellOf(
+  item: Readonly<Record<string, unknown>>,
+  of: Column['of'],
+  beside: Beside,
+  isWide: boolean,
+): string {
+  const value = typeof of === 'function' ? of(item, beside) : of.split('.').reduce<unknown>(memberOf, item);
+  const text = textOf(value);
+  return isWide
+    ? text
+    : text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, '$1T$2Z').replace('T00:00:00Z', '');
 }
 
 function memberOf(value: unknown, name: string): unknown {
@@ -103,7 +86,8 @@ function entry(item: Readonly<Record<string, unknown>>, indent: string): readonl
 }
 
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ') || '-';
+  if (value === null || value === undefined) return nothing;
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+    return value.join(', ') || nothing;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

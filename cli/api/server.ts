@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
-import { Refused, type Terminal } from '../terminal.js';
+import type { Terminal } from '../terminal.js';
 import { readContexts, type Context, type Contexts } from './contexts.js';
 
 /** Where requests go, and with which token. */
@@ -36,7 +36,7 @@ export function hasServer(terminal: Pick<Terminal, 'env'>): boolean {
   return found === undefined ? current !== undefined : whoseOf(found) === 'organisation';
 }
 
-/** Throws INVALID_INPUT, or Refused where nobody has signed in with a token that this needs. */
+/** Throws INVALID_INPUT, also where nobody has signed in with a token that this needs. */
 export function readServer(
   terminal: Pick<Terminal, 'env'>,
   { context, insecure }: ServerOptions,
@@ -63,13 +63,21 @@ function chooseContext({ current, contexts }: Contexts, named: string | undefine
   if (found !== undefined && whoseOf(found) === whose) return found;
   if (named === undefined && whose === 'platform') return onlyPlatform(contexts);
   if (found !== undefined)
-    throw new Refused(
+    throw new DomainError(
+      'INVALID_INPUT',
       `the context ${quote(found.name)} holds a token of the ${whoseOf(found)}: ${whose === 'platform' ? needsPlatform : platformAlone}`,
     );
-  throw new Refused(
-    wanted === undefined
-      ? `no server is chosen: "paymaster login URL", or ${urlVariable} and ${tokenVariable}`
-      : `no context is called ${quote(wanted)} (known: ${namesOf(contexts)}): "paymaster login URL --context ${wanted}"`,
+  if (wanted !== undefined) throw unknownContext(wanted, contexts);
+  throw new DomainError(
+    'INVALID_INPUT',
+    `no server is chosen: "paymaster login URL", or ${urlVariable} and ${tokenVariable}`,
+  );
+}
+
+export function unknownContext(name: string, contexts: readonly Context[]): DomainError {
+  return new DomainError(
+    'INVALID_INPUT',
+    `no context is called ${quote(name)} (known: ${namesOf(contexts)}): "paymaster login URL --context ${name}"`,
   );
 }
 
@@ -77,9 +85,11 @@ function chooseContext({ current, contexts }: Contexts, named: string | undefine
 function onlyPlatform(contexts: readonly Context[]): Context {
   const suitable = contexts.filter((each) => whoseOf(each) === 'platform');
   const [first, ...further] = suitable;
-  if (first === undefined) throw new Refused(`${needsPlatform}: "paymaster login URL" keeps one`);
+  if (first === undefined)
+    throw new DomainError('INVALID_INPUT', `${needsPlatform}: "paymaster login URL" keeps one`);
   if (further.length === 0) return first;
-  throw new Refused(
+  throw new DomainError(
+    'INVALID_INPUT',
     `several contexts hold a token of the platform (${namesOf(suitable)}): choose one by --context`,
   );
 }

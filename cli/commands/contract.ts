@@ -8,7 +8,7 @@ import { missingSteps } from '../contract/steps.js';
 import { actingVerbs, levelsOf, withLevels, type Options } from '../contract/verbs.js';
 import { parseTarget, withContract } from '../contract/wanted.js';
 import { withChain } from '../rpc.js';
-import { addNoun, Refused, show, withFormat, type Terminal } from '../terminal.js';
+import { addNoun, Refused, show, withFormat, withYes, type Terminal } from '../terminal.js';
 
 /** Contracts of every layout: what is there, what is missing, and the transactions that bring it. */
 export function addContract(program: Command, terminal: Terminal): void {
@@ -26,9 +26,10 @@ export function addContract(program: Command, terminal: Terminal): void {
     (options: Options) => status(terminal, options),
   );
   for (const each of actingVerbs)
-    each
-      .withOptions(verb(each.verb, `${each.description}. Shows the transaction; --send sends it`))
-      .option('--send', 'send it with the key of --key-file')
+    withYes(
+      each.withOptions(verb(each.verb, `${each.description}. Shows the transaction; --yes sends it`)),
+      'send it with the key of --key-file',
+    )
       .option('--key-file <file>', 'private key of the sender; only its owner may read the file')
       .option('--safe <file>', 'write a file for the Transaction Builder of a Safe')
       .option('--max-gas-price <gwei>', 'send nothing while gas costs more', '100')

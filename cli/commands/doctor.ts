@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { invalidInput, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import {
   inOrder,
   isFinding,
@@ -56,7 +56,8 @@ async function ask(terminal: Terminal, options: Options): Promise<readonly Probl
   if (!isResources && isServer) return askServer(terminal, options);
   if (!isResources && (terminal.env['KUBECONFIG'] || '') === '') {
     if (options.readyz.length > 0) return [];
-    throw new Refused(
+    throw new DomainError(
+      'INVALID_INPUT',
       'nothing is chosen to look at: "paymaster login URL", --kubeconfig FILE, or beside "make run" --data-dir .paymaster',
     );
   }
@@ -71,12 +72,12 @@ async function ask(terminal: Terminal, options: Options): Promise<readonly Probl
 
 async function askServer(terminal: Terminal, options: Options): Promise<readonly ProblemRecord[]> {
   const answer = await callServer(readServer(terminal, options), { method: 'get', path: '/problems' });
-  const { problems, complete } = answer as {
-    readonly problems: readonly ProblemRecord[];
+  const { items, complete } = answer as {
+    readonly items: readonly ProblemRecord[];
     readonly complete: boolean;
   };
   if (!complete) say(terminal, 'there are more: the gravest are shown');
-  return problems;
+  return items;
 }
 
 /** Throws UNAVAILABLE where it does not answer. */
@@ -87,7 +88,8 @@ async function askProcess(address: string): Promise<readonly ProblemRecord[]> {
   const { text } = await send(url.origin, '/readyz', { method: 'GET', headers: {}, body: undefined });
   const body = parseJson(text);
   if (!isObject(body) || !Array.isArray(body['checks']))
-    throw new Refused(
+    throw new DomainError(
+      'UNAVAILABLE',
       `${url.origin} is not the port of an rpc or dashboard process for /readyz (8081 in the chart)`,
     );
   return failedChecks(url.host, body['checks']);

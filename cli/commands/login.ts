@@ -9,10 +9,21 @@ import {
   needsPlatform,
   requireToken,
   requireUrl,
+  unknownContext,
   type Server,
   type Whose,
 } from '../api/server.js';
-import { addNoun, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
+import {
+  addNoun,
+  Refused,
+  say,
+  show,
+  unlessYes,
+  withFormat,
+  withYes,
+  type Format,
+  type Terminal,
+} from '../terminal.js';
 
 export function addLogin(program: Command, terminal: Terminal): void {
   program
@@ -34,15 +45,17 @@ export function addLogin(program: Command, terminal: Terminal): void {
     .description('Use a server where none is named')
     .argument('<name>')
     .action((name: string) => change(terminal, name, (contexts) => ({ contexts, current: name })));
-  noun
-    .command('delete')
+  withYes(noun.command('delete'))
     .description('Forget a server and its token, which stays valid there')
     .argument('<name>')
-    .action((name: string) =>
-      change(terminal, name, (contexts, current) => ({
-        contexts: contexts.filter((each) => each.name !== name),
-        ...given({ current: current === name ? undefined : current }),
-      })),
+    .action((name: string, { yes }: { readonly yes?: true }) =>
+      change(terminal, name, (contexts, current) => {
+        const kept = contexts.filter((each) => each.name !== name);
+        for (const { url } of contexts.filter((each) => !kept.includes(each)))
+          say(terminal, `${quote(name)} is the server ${url} and its token`);
+        if (yes !== true) throw unlessYes('deleted', 'deletes it here');
+        return { contexts: kept, ...given({ current: current === name ? undefined : current }) };
+      }),
     );
 }
 
@@ -115,6 +128,6 @@ function change(
   next: (contexts: Contexts['contexts'], current: string | undefined) => Contexts,
 ): void {
   const { contexts, current } = readContexts(terminal);
-  if (!contexts.some((each) => each.name === name)) throw new Refused(`no context is called ${quote(name)}`);
+  if (!contexts.some((each) => each.name === name)) throw unknownContext(name, contexts);
   writeContexts(terminal, next(contexts, current));
 }

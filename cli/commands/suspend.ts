@@ -7,7 +7,7 @@ import { toMs } from '../../core/units/time.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { chainFence } from '../../core/usage/reserve-request.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import { parseChainId } from '../chain-argument.js';
+import { parseChainId } from '../chain-id.js';
 import { readPostgres } from '../postgres.js';
 import { addNoun, show, withFormat, type Format, type Result, type Terminal } from '../terminal.js';
 

@@ -3,7 +3,7 @@ import { invalidInput } from '../../core/errors.js';
 import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import { withChain } from '../rpc.js';
-import { Refused, say, show, type Terminal } from '../terminal.js';
+import { Refused, say, show, unlessYes, type Terminal } from '../terminal.js';
 import { costsOf, firstPossible } from './cost.js';
 import { readFacts, type Facts, type Wanted } from './facts.js';
 import { findingsOf } from './findings.js';
@@ -25,11 +25,10 @@ export async function act(
   { verb, steps: stepsOf }: Acting,
   options: Options,
 ): Promise<void> {
-  const { send = false, safe, output } = options;
-  if (send && safe !== undefined) throw invalidInput({ field: '--safe', expected: 'left out with --send' });
+  const { yes = false, safe, output } = options;
+  if (yes && safe !== undefined) throw invalidInput({ field: '--safe', expected: 'left out with --yes' });
   const wallet = options.keyFile === undefined ? undefined : await readWallet(options.keyFile);
-  if (send && wallet === undefined)
-    throw invalidInput({ field: '--key-file', expected: 'given with --send' });
+  if (yes && wallet === undefined) throw invalidInput({ field: '--key-file', expected: 'given with --yes' });
   const target = await parseTarget(options, wallet && parseAddress(wallet.address));
   const { wanted, confirmations } = target;
   if (options.manifests !== undefined && target.manifest === undefined)
@@ -43,7 +42,7 @@ export async function act(
       const facts = await readFacts(chain, wanted);
       requireSound(wanted, facts, verb);
       const steps = stepsOf(target, options, facts);
-      if (send) for (const step of steps) requireRight(step, wanted, facts);
+      if (yes) for (const step of steps) requireRight(step, wanted, facts);
       return {
         facts,
         steps: verb === 'withdraw' ? await firstPossible(chain, steps, wanted.from, facts) : steps,
@@ -58,7 +57,7 @@ export async function act(
     if (steps.length === 0) say(terminal, 'nothing to send: it is there already');
     if (verb === 'remove-signer' && steps.length > 0)
       say(terminal, 'What it has signed and nobody has mined is void from then on (docs/key-rotation.md).');
-    if (send && wallet !== undefined) {
+    if (yes && wallet !== undefined) {
       const deps = {
         terminal,
         chain,
@@ -78,6 +77,8 @@ export async function act(
     if (safe !== undefined && steps.length > 0) writeSafeFile(terminal, safe, wanted, steps);
     const costs = await costsOf(chain, steps, wanted.from, facts);
     show(terminal, output, renderPlan({ wanted, facts, findings: [], steps, costs }));
+    if (safe === undefined && steps.length > 0)
+      throw unlessYes('sent', 'with --key-file sends it, --safe writes it for a Safe');
   });
 }
 

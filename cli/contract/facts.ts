@@ -48,27 +48,7 @@ export type Facts = {
   readonly contract: ContractFacts | undefined;
 };
 
-type ContractFacts = {
-  /** Whether it belongs to the EntryPoint, hashes as the layout does, and keeps balances as the layout does. */
-  readonly isOfLayout: boolean;
-  /** Whether it runs the code that we ship for these arguments; undefined where we ship none. Any contract may answer like another. */
-  readonly isShipped: boolean | undefined;
-  /** Undefined where contracts of the layout have no view that says so. */
-  readonly isOwned: boolean | undefined;
-  readonly isOwnedBySender: boolean | undefined;
-  readonly isOwnedBySigner: boolean | undefined;
-  readonly ownerHasCode: boolean;
-  readonly isSignerAccepted: boolean;
-  /** What the EntryPoint holds for it. */
-  readonly deposit: bigint;
-  readonly stake: bigint;
-  readonly isStaked: boolean;
-  readonly unstakeDelaySeconds: number;
-  /** Unix seconds from which an unlocked stake may be taken out; 0: not unlocked. */
-  readonly withdrawTime: number;
-  /** The sponsor's balance in the contract; undefined in layouts without, and without a sponsor. */
-  readonly balance: bigint | undefined;
-};
+type ContractFacts = Readonly<Awaited<ReturnType<typeof readContract>>>;
 
 /** Of how many of the sender's last transactions the contracts are looked at. */
 const transactionsLookedAt = 64;
@@ -185,12 +165,7 @@ async function ask(chain: Chain, to: Address, data: Hex, block: number): Promise
   return answer;
 }
 
-async function readContract(
-  chain: Chain,
-  wanted: Wanted,
-  to: Address,
-  block: number,
-): Promise<ContractFacts> {
+async function readContract(chain: Chain, wanted: Wanted, to: Address, block: number) {
   const { layout, owner, signer, from, sponsor } = wanted;
   const asked = (target: Address, data: Hex) => ask(chain, target, data, block);
   const isOwnedBy = (account: Address) => owns(chain, wanted, to, account, block);
@@ -210,21 +185,27 @@ async function readContract(
   const held = wordsOf(info);
   const shipped = initCode(wanted);
   return {
+    /** Whether it belongs to the EntryPoint, hashes as the layout does, and keeps balances as the layout does. */
     isOfLayout:
       entryPoint === `0x${addressWord(entryPointOf(wanted))}` &&
       keepsBalances === (layout.sponsorship.fundingBalanceCall !== undefined) &&
       (await hashesAlike(wanted, to, asked)),
+    /** Whether it runs the code that we ship for these arguments; undefined where we ship none. Any contract may answer like another. */
     isShipped: shipped && (await chain.code(to, block)) === (await runtimeOf(chain, from, shipped, block)),
+    /** Undefined where contracts of the layout have no view that says so. */
     isOwned,
     isOwnedBySender,
     isOwnedBySigner,
     ownerHasCode: ownerCode !== '0x',
     isSignerAccepted: wordPattern.test(accepted) && isAuthorised(accepted),
+    /** What the EntryPoint holds for it. */
     deposit: held[0] ?? 0n,
     isStaked: held[1] === 1n,
     stake: held[2] ?? 0n,
     unstakeDelaySeconds: Number(held[3] ?? 0n),
+    /** Unix seconds from which an unlocked stake may be taken out; 0: not unlocked. */
     withdrawTime: Number(held[4] ?? 0n),
+    /** The sponsor's balance in the contract; undefined in layouts without, and without a sponsor. */
     balance: keepsBalances && sponsor !== undefined ? BigInt(balanceOf) : undefined,
   };
 }

@@ -26,7 +26,7 @@ export type Options = ContractOptions & {
   readonly to: string;
   readonly leave: string;
   readonly unaudited?: true;
-  readonly send?: true;
+  readonly yes?: true;
   readonly keyFile?: string;
   readonly safe?: string;
   readonly maxGasPrice: string;

@@ -14,7 +14,8 @@ import {
 } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import { parseDecimal, parseEther } from '../../core/units/wei.js';
-import { parseChainId, readChain } from '../chain-argument.js';
+import { readChain } from '../chain-argument.js';
+import { parseChainId } from '../chain-id.js';
 import { withRpc, type RpcOptions } from '../rpc.js';
 import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
 import type { Wanted } from './facts.js';

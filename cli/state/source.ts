@@ -99,7 +99,11 @@ async function readCluster(
   });
 }
 
-const plurals = { Paymaster: 'paymasters', SmartContract: 'contracts', PaymasterPolicy: 'policies' } as const;
+export const plurals = {
+  Paymaster: 'paymasters',
+  SmartContract: 'contracts',
+  PaymasterPolicy: 'policies',
+} as const;
 
 /** What the token's organisation has made, without what the server shows nobody. */
 async function readOrganisation(
@@ -115,7 +119,7 @@ async function readOrganisation(
     for (let cursor: string | null = ''; cursor !== null;) {
       const query = { limit: '500', ...(cursor === '' ? {} : { cursor }) };
       const page = (await callServer(server, { method: 'get', path: `/${plural}`, query })) as Page;
-      for (const { name, labels, spec, status } of page.items) {
+      for (const { name, labels = {}, spec, status } of page.items) {
         const metadata = { name, namespace: organisation.namespace, ...(isEmpty(labels) ? {} : { labels }) };
         found.push({ apiVersion, kind, metadata, spec, status } as unknown as StoredObject);
       }
@@ -126,7 +130,7 @@ async function readOrganisation(
 }
 
 type Page = {
-  readonly items: readonly { name: string; labels: object; spec: object; status: object }[];
+  readonly items: readonly { name: string; labels?: object; spec: object; status: object }[];
   readonly nextCursor: string | null;
 };
 

@@ -1,26 +1,45 @@
 import { signal } from '@preact/signals';
+import type { Me, Scope } from './records.js';
 
-export type Me = {
-  readonly organisation: { readonly name: string };
-  readonly token: {
-    readonly name: string;
-    readonly scopes: readonly string[];
-    readonly expiresAt: string | null;
-  };
-};
+const scopes = signal('');
+
+export async function askMe(): Promise<Me> {
+  const me = await call<Me>('/manage/v1/me');
+  // A text, so that pages are drawn again only when it changes.
+  scopes.value = me.token.scopes.join(' ');
+  return me;
+}
+
+/** Whether the token has one of these scopes, or `write`, which allows everything. */
+export function can(...enough: readonly Scope[]): boolean {
+  return [...enough, 'write'].some((scope) => scopes.value.split(' ').includes(scope));
+}
 
 /** Undefined: signed out. The token itself is never kept; the cookie that stands for it is not readable here. */
 export const session = signal<{ readonly csrf: string } | undefined>(undefined);
 
+/** A mistake in one field that was sent. */
+export type Fault = { readonly field: string; readonly says: string };
+
+/** A mistake in what somebody has typed, by field. */
+export class Mistake extends Error {
+  readonly faults: readonly Fault[];
+
+  constructor(message: string, faults: readonly Fault[]) {
+    super(message);
+    this.faults = faults;
+  }
+}
+
 /** A call that the server refused. */
-export class Refused extends Error {
+export class Refused extends Mistake {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
   /** The YAML to commit, where a manifest owns the field. */
   readonly manifest: string | undefined;
 
-  constructor(status: number, { message, manifest }: Reason, retryAfterMs: number | undefined) {
-    super(message);
+  constructor(status: number, { message, faults, manifest }: Reason, retryAfterMs: number | undefined) {
+    super(message, faults);
     this.status = status;
     this.manifest = manifest;
     this.retryAfterMs = retryAfterMs;
@@ -67,19 +86,33 @@ export async function call<T>(path: string, options: Options = {}): Promise<T> {
   return ((await response.json()) as { data: T }).data;
 }
 
-type Reason = { readonly message: string; readonly manifest?: string | undefined };
+type Reason = {
+  readonly message: string;
+  readonly faults: readonly Fault[];
+  readonly manifest?: string | undefined;
+};
 
 async function reasonOf(response: Response): Promise<Reason> {
   const unknown = `HTTP ${response.status}`;
   try {
-    const { detail, message, manifest } = (await response.json()) as {
+    const {
+      detail,
+      message,
+      manifest,
+      errors = [],
+    } = (await response.json()) as {
       detail?: string;
       message?: string;
       manifest?: string;
+      errors?: readonly { field: string; mustBe: string; value?: string }[];
     };
-    return { message: detail ?? message ?? unknown, manifest };
+    const faults = errors.map(({ field, mustBe, value }) => ({
+      field,
+      says: `Must be ${mustBe}${value === undefined ? '' : `, got ${value}`}`,
+    }));
+    return { message: detail ?? message ?? unknown, faults, manifest };
   } catch {
-    return { message: unknown };
+    return { message: unknown, faults: [] };
   }
 }
 

@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, session, signIn, signOut, type Me } from './api.js';
+import { askMe, can, session, signIn, signOut } from './api.js';
 import { time, zone } from './format.js';
 import { lostSince, useLive } from './live.js';
 import { pages } from './pages.js';
-import { Note } from './parts/parts.js';
+import { Confirmation } from './parts/confirmed.js';
+import { Note, Shown } from './parts/parts.js';
+import type { Me, Scope } from './records.js';
 import { hrefOf, route, takeCode } from './route.js';
 import { SignIn } from './sign-in.js';
 
@@ -24,10 +26,11 @@ export function App() {
 
 function Frame() {
   const main = useRef<HTMLElement>(null);
-  const me = useLive('me', () => call<Me>('/manage/v1/me'));
+  const me = useLive('me', askMe);
   const { page: name, id } = route.value;
-  const shown = Object.hasOwn(pages, name) ? name : 'overview';
-  const { title, page: Page } = pages[shown]!;
+  const usable = Object.entries(pages).filter(([, { needs }]) => me.data !== undefined && can(...needs));
+  const shown = Object.hasOwn(pages, name) ? name : (usable[0]?.[0] ?? 'overview');
+  const { title, page: Page, needs } = pages[shown]!;
   const [fault, setFault] = useState<string>();
   useEffect(() => {
     document.title = `${title} · Paymaster console`;
@@ -50,7 +53,7 @@ function Frame() {
           <img src="./icon.svg" alt="" />
           Paymaster
         </div>
-        {Object.entries(pages).map(([path, { title: label }]) => (
+        {usable.map(([path, { title: label }]) => (
           <a key={path} href={hrefOf(path)} {...(path === shown ? { 'aria-current': 'page' as const } : {})}>
             {label}
           </a>
@@ -84,13 +87,44 @@ function Frame() {
           </p>
         )}
         <main ref={main} tabIndex={-1}>
-          <Page />
+          {me.data === undefined ? (
+            <>
+              <h1>{title}</h1>
+              <Shown live={me}>{() => null}</Shown>
+            </>
+          ) : can(...needs) ? (
+            <Page />
+          ) : (
+            <NotFor title={title} needs={needs} token={me.data.token} />
+          )}
           <footer class="quiet">
             Times are in {zone === 'UTC' ? 'UTC' : `${zone}; point at one for UTC`}. Steps of plots begin in
             UTC. Amounts are in the native coin of the chain, if nothing else is said.
           </footer>
         </main>
+        <Confirmation />
       </div>
     </div>
+  );
+}
+
+/** Somebody followed a link to a page of which this token may read nothing. */
+function NotFor({
+  title,
+  needs,
+  token,
+}: {
+  readonly title: string;
+  readonly needs: readonly Scope[];
+  readonly token: Me['token'];
+}) {
+  return (
+    <>
+      <h1>{title}</h1>
+      <Note kind="warn">
+        This page needs a token with the scope {[...needs, 'write'].join(' or ')}. The token “{token.name}”
+        has {token.scopes.join(' and ')}.
+      </Note>
+    </>
   );
 }

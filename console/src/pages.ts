@@ -8,18 +8,24 @@ import { WhatIsWrong } from './pages/problems.js';
 import { Tokens } from './pages/tokens.js';
 import { Usage } from './pages/usage.js';
 import { WhatIf } from './pages/what-if.js';
+import type { Scope } from './records.js';
 
-type Page = { readonly title: string; readonly page: ComponentType };
+type Page = {
+  readonly title: string;
+  readonly page: ComponentType;
+  /** A token with one of these scopes, or `write`, has something to see there. */
+  readonly needs: readonly Scope[];
+};
 
 /** The first segment of the address, in the order of the navigation. */
 export const pages: Readonly<Record<string, Page>> = {
-  overview: { title: 'Overview', page: Overview },
-  problems: { title: 'What is wrong', page: WhatIsWrong },
-  paymaster: { title: 'Paymasters', page: Paymaster },
-  activity: { title: 'Activity', page: Activity },
-  usage: { title: 'Usage', page: Usage },
-  'what-if': { title: 'What-if', page: WhatIf },
-  playground: { title: 'Playground', page: Playground },
-  changes: { title: 'Changes', page: Changes },
-  tokens: { title: 'Tokens', page: Tokens },
+  overview: { title: 'Overview', page: Overview, needs: ['read', 'finance'] },
+  problems: { title: 'What is wrong', page: WhatIsWrong, needs: ['read', 'stop'] },
+  paymaster: { title: 'Paymasters', page: Paymaster, needs: ['read', 'stop'] },
+  activity: { title: 'Activity', page: Activity, needs: ['read'] },
+  usage: { title: 'Usage', page: Usage, needs: ['read', 'finance'] },
+  'what-if': { title: 'What-if', page: WhatIf, needs: ['read'] },
+  playground: { title: 'Playground', page: Playground, needs: ['read'] },
+  changes: { title: 'Changes', page: Changes, needs: ['read'] },
+  tokens: { title: 'Tokens', page: Tokens, needs: ['read'] },
 };

@@ -1,27 +1,40 @@
+import type { Answers } from './answers.js';
 import { call } from './api.js';
 import { useLive, type Live } from './live.js';
 import type { Choice } from './parts/parts.js';
-import type { Managed, Paymaster, PaymasterSpec } from './records.js';
+import type { Objects } from './records.js';
 
-/** `object` is the name of its resource; `apiKey` is absent for one that the service has not seen yet. */
-export type Known = Omit<PaymasterSpec, 'suspended'> & {
-  readonly object: string;
-  readonly paymasterId: string;
-  readonly apiKey?: string;
-  readonly isSuspended: boolean;
-  /** Set while it pays for anything. */
-  readonly open?: string;
-};
+/** Of what a token sees that has the scope read. */
+type Spec = Extract<Objects['paymasters'], { readonly status: unknown }>['spec'];
 
-type Page<Spec> = { readonly items: readonly Managed<Spec>[]; readonly nextCursor: string | null };
+/** `object` is the name of its resource. A token without the scope read sees its names, its chain and whether it is suspended. */
+export type Known = Pick<Spec, 'name' | 'chainId'> &
+  Partial<Pick<Spec, 'version' | 'funding'>> & {
+    readonly object: string;
+    readonly paymasterId: string;
+    readonly isSuspended: boolean;
+    /** Set while it pays for anything. */
+    readonly open?: string;
+    /** Set while it serves nothing. */
+    readonly down?: string;
+  };
 
-/** All pages of a list of `/manage/v1`. */
-export async function listOf<Spec>(path: string): Promise<readonly Managed<Spec>[]> {
-  const found: Managed<Spec>[] = [];
+type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor: string | null };
+
+/** All pages of a list of `/manage/v1`; of one paymaster, where its object is given. */
+export async function listOf<Noun extends keyof Objects>(
+  noun: Noun,
+  paymaster?: string,
+): Promise<readonly Objects[Noun][]> {
+  const found: Objects[Noun][] = [];
   let cursor: string | null = '';
   while (cursor !== null) {
-    const query = new URLSearchParams({ limit: '500', ...(cursor && { cursor }) });
-    const page: Page<Spec> = await call(`/manage/v1/${path}${path.includes('?') ? '&' : '?'}${query}`);
+    const query = new URLSearchParams({
+      ...(paymaster && { paymaster }),
+      limit: '500',
+      ...(cursor && { cursor }),
+    });
+    const page: Page<Objects[Noun]> = await call(`/manage/v1/${noun}?${query}`);
     found.push(...page.items);
     cursor = page.nextCursor;
   }
@@ -32,31 +45,30 @@ export async function listOf<Spec>(path: string): Promise<readonly Managed<Spec>
 export function usePaymasters(): Live<readonly Known[]> {
   return useLive(
     'paymasters',
-    async () => {
-      const keys = await call<readonly Paymaster[]>('/api/v2/public/sdk/paymaster');
-      return (await listOf<PaymasterSpec>('paymasters')).map(
-        ({ name: object, id: paymasterId, spec, status }): Known => {
-          const { name, chainId, version, funding, suspended: isSuspended = false } = spec;
-          const apiKey = keys.find((key) => key.name === name && key.chainId === chainId)?.apiKey;
-          const open = status.conditions?.find(
-            ({ type, status: is }) => type === 'OpenSponsorship' && is === 'True',
-          );
-          return {
-            object,
-            paymasterId,
-            name,
-            chainId,
-            version,
-            isSuspended,
-            ...(funding && { funding }),
-            ...(apiKey && { apiKey }),
-            ...(open && { open: open.message }),
-          };
-        },
-      );
-    },
+    async () =>
+      (await listOf('paymasters')).map((one): Known => {
+        const { name: object, id: paymasterId } = one;
+        const { suspended: isSuspended = false, ...rest } = one.spec;
+        const { conditions = [] } = 'status' in one ? one.status : {};
+        const said = (kinds: readonly string[], is: string): string | undefined =>
+          conditions.find((each) => kinds.includes(each.type) && each.status === is)?.message;
+        const [open, down] = [said(['OpenSponsorship'], 'True'), said(['Ready', 'Serving'], 'False')];
+        return {
+          ...rest,
+          object,
+          paymasterId,
+          isSuspended,
+          ...(open !== undefined && { open }),
+          ...(down !== undefined && { down }),
+        };
+      }),
     15_000,
   );
+}
+
+/** A secret, which needs the scope write. */
+export async function apiKeyOf(object: string): Promise<string> {
+  return (await call<Answers['getPaymasterKey']>(`/manage/v1/paymasters/${object}/key`)).key;
 }
 
 export function labelOf({ name, chainId }: Known): string {

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { signIn } from './api.js';
-import { Note } from './parts/parts.js';
+import { Labelled } from './parts/form.js';
 
 export function SignIn({ error: before }: { readonly error?: string }) {
   const [error, setError] = useState(before);
@@ -15,6 +15,7 @@ export function SignIn({ error: before }: { readonly error?: string }) {
     } catch (cause) {
       setError((cause as Error).message);
       setBusy(false);
+      input.current?.focus();
     }
   }
 
@@ -25,12 +26,20 @@ export function SignIn({ error: before }: { readonly error?: string }) {
         Paste a token of your organisation. It is exchanged for a session of twelve hours and is not kept in
         this browser.
       </p>
-      {error !== undefined && <Note kind="error">{error}</Note>}
       <form onSubmit={(event) => void submit(event)}>
-        <label class="field">
-          <span>Token</span>
-          <input ref={input} name="token" type="password" autocomplete="off" required autofocus />
-        </label>
+        <Labelled label="Token" says={error}>
+          {(state) => (
+            <input
+              ref={input}
+              name="token"
+              type="password"
+              autocomplete="off"
+              required
+              autofocus
+              {...state}
+            />
+          )}
+        </Labelled>
         <button class="main" disabled={isBusy}>
           Sign in
         </button>

@@ -2,11 +2,11 @@ import { amounts, memberName, words } from './format.js';
 import { useLive } from './live.js';
 import { Badge, Prose } from './parts/parts.js';
 import { listOf } from './paymasters.js';
-import type { PolicySpec, Step } from './records.js';
+import type { Step } from './records.js';
 
 /** What was asked in which order, with every answer. */
 export function Steps({ steps }: { readonly steps: readonly Step[] }) {
-  const { data: policies = [] } = useLive('policies', () => listOf<PolicySpec>('policies'), 60_000);
+  const { data: policies = [] } = useLive('policies', () => listOf('policies'), 60_000);
   const nameOf = (policyId: string) => policies.find(({ id }) => id === policyId)?.spec.name;
   return (
     <ol class="steps">

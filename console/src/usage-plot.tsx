@@ -7,6 +7,7 @@ import type { Usage, UsageRow } from './records.js';
 export const measures = {
   sponsored: ['Sponsored', 'operations', ({ sponsored }) => sponsored],
   refused: ['Refused', 'requests', ({ refused }) => refused],
+  asks: ['Asked for', 'requests', ({ asks }) => asks],
   mined: ['Mined', 'operations', ({ mined }) => mined],
   spent: ['Spent', 'coins', ({ spent }) => Number(spent)],
 } as const satisfies Record<string, readonly [string, string, (row: UsageRow) => number]>;
@@ -19,7 +20,7 @@ export function formatOf(measure: Measure): (value: number) => string {
   return measure === 'spent' ? (value) => String(Number(value.toPrecision(4))) : count;
 }
 
-/** One series for each group, the largest first; those beyond the sixth together. */
+/** One series for each group, the largest first; those beyond the sixth together, or left out where they do not add up. */
 export function GroupPlot({
   title,
   usage,
@@ -33,7 +34,7 @@ export function GroupPlot({
 }) {
   const [, unit, valueOf] = measures[measure];
   const times = stepsOf(usage);
-  const groups = Map.groupBy(usage.rows, nameOf);
+  const groups = Map.groupBy(usage.items, nameOf);
   const sorted = [...groups]
     .map(([name, rows]) => ({ name, rows, sum: rows.reduce((sum, row) => sum + valueOf(row), 0) }))
     .filter(({ sum }) => sum > 0)
@@ -41,7 +42,7 @@ export function GroupPlot({
   const shown = sorted.slice(0, mostSeries).map(({ name, rows }) => seriesOf(name, rows));
   const others = sorted.slice(mostSeries).flatMap(({ rows }) => rows);
   const series =
-    others.length === 0
+    others.length === 0 || !usage.additive
       ? shown
       : [...shown.slice(0, -1), seriesOf('all others', [...others, ...(sorted[mostSeries - 1]?.rows ?? [])])];
 
@@ -53,14 +54,23 @@ export function GroupPlot({
       ),
     };
   }
-  return <Plot title={title} unit={unit} times={times} series={series} format={formatOf(measure)} />;
+  return (
+    <Plot
+      title={title}
+      unit={unit}
+      times={times}
+      series={series}
+      format={formatOf(measure)}
+      isStacked={usage.additive}
+    />
+  );
 }
 
 export function OperationsPlot({ usage }: { readonly usage: Usage }) {
   const times = stepsOf(usage);
   const valuesOf = (measure: 'sponsored' | 'refused') =>
     times.map((at) =>
-      usage.rows.filter(({ from }) => from === at).reduce((sum, row) => sum + row[measure], 0),
+      usage.items.filter(({ from }) => from === at).reduce((sum, row) => sum + row[measure], 0),
     );
   return (
     <Plot

@@ -5,9 +5,9 @@ export type ChainEndpoint = {
   readonly chainId: number;
   /**
    * Uses separate connections. Simulations for callers must not delay the follower's reads, and a simulation that
-   * takes the node too long must not make the URL count as dead for other uses.
+   * takes the node too long must not make the URL count as dead for other uses. Answers of bundlers are for callers, and smaller.
    */
-  readonly lane?: 'simulations';
+  readonly lane?: 'simulations' | 'bundlers';
   /** Asks one URL alone: that with this number, modulo their number. */
   readonly only?: number;
   readonly rpc: {

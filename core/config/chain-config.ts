@@ -6,7 +6,7 @@ import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import type { AddedFunction } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { StakeSpec } from '../resources/chain.js';
-import type { RateLimits } from '../resources/paymaster.js';
+import type { RateLimits } from '../resources/schema-parts.js';
 import type { Address } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EpochMs } from '../units/time.js';
@@ -20,7 +20,8 @@ export type ChainConfig = {
   readonly deletedAt?: EpochMs;
   readonly suspended: boolean;
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string; readonly multicall3?: string };
-  readonly bundlerUrl?: string;
+  /** Absent: none is asked. */
+  readonly bundlers?: { readonly urls?: readonly string[]; readonly file?: string };
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: Confirmations;
   readonly delegates: readonly Address[];

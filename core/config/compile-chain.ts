@@ -3,7 +3,8 @@ import { quote } from '../errors.js';
 import { entryPointVersion } from '../entry-point/address.js';
 import type { SponsorshipCodec, TokenCodec } from '../paymaster/layout.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
-import type { Chain, ProfileSpec } from '../resources/chain.js';
+import type { Chain } from '../resources/chain.js';
+import type { ProfileSpec } from '../resources/profile.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import { compileFunctions } from '../userop/added-functions.js';
 import type { FeeToken } from '../resources/fee-token.js';
@@ -112,7 +113,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     configGeneration: previous?.configGeneration ?? 0,
     suspended: spec.suspended === true,
     rpc: spec.rpc,
-    ...given({ bundlerUrl: spec.bundlerUrl }),
+    ...given({ bundlers: spec.bundlers }),
     nativeCurrency: spec.nativeCurrency,
     confirmations: spec.confirmations ?? 12,
     delegates: delegates.kept,

@@ -1,5 +1,6 @@
 import type { ChainConfig } from './chain-config.js';
 import type { AddressList } from '../policy/address-list.js';
+import type { ConfigRevisions } from '../policy/served-reports.js';
 import type { EpochMs } from '../units/time.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
@@ -40,8 +41,11 @@ export type ConfigStore = {
   putList(list: AddressList): Promise<void>;
   /** Undefined also for a list that somebody has changed since. */
   getList(hash: string): Promise<AddressList | undefined>;
-  /** Deletes the lists that are not among `named` and have been neither put nor named since that time; perhaps at the next call only. */
-  purgeLists(named: ReadonlySet<string>, before: EpochMs): Promise<void>;
+  /**
+   * Deletes the lists that are not among `named` and have been neither put nor named since that time; perhaps at the next call only.
+   * Resolves with those of `named` that are not there, or no longer as they were put.
+   */
+  purgeLists(named: ReadonlySet<string>, before: EpochMs): Promise<ReadonlySet<string>>;
   /** Forgets tombstones of objects that were deleted before that time. */
   purge(before: EpochMs): Promise<void>;
   /** One uncached look-up by the SHA-256 of an apiKey, for keys that the watch has not delivered yet. */
@@ -57,6 +61,8 @@ export type PutResult = {
   readonly changed: boolean;
   readonly hash: string;
   readonly configGeneration: number;
+  /** Of the stored object, as `ConfigRevisions` counts. Absent where watches see a write at once. */
+  readonly revision?: number;
 };
 
 export type ConfigEvent =
@@ -77,5 +83,7 @@ export type ConfigWatch = {
    * time.
    */
   confirmedAt(): number;
+  /** What was delivered. Undefined before all of it was, and where a write is delivered at once. */
+  reached?(): ConfigRevisions | undefined;
   stop(): void;
 };

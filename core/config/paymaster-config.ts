@@ -1,7 +1,8 @@
 import type { Address } from '../units/address.js';
 import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
-import type { RateLimits, SponsorInfo } from '../resources/paymaster.js';
+import type { SponsorInfo } from '../resources/paymaster.js';
+import type { RateLimits } from '../resources/schema-parts.js';
 import type { RegisteredContracts } from '../policy/rules/allow-list/compile.js';
 import type { AddedFunction } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';

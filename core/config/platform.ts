@@ -1,6 +1,6 @@
 import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
-import type { ContractAction } from '../resources/paymaster.js';
+import type { ContractAction } from '../resources/schema-parts.js';
 
 export type Quotas = NonNullable<Organisation['spec']['quotas']>;
 

@@ -1,4 +1,4 @@
-import type { RateLimit, RateLimits } from '../resources/paymaster.js';
+import type { RateLimit, RateLimits } from '../resources/schema-parts.js';
 
 /** The tighter of the Paymaster's and the Chain's limits; undefined when neither sets one. */
 export function tighterLimits(

@@ -1,7 +1,8 @@
 import { platformCaps } from '../policy/rules/price-guard/compile.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
-import type { PaymasterSpec, RateLimit, RateLimits } from '../resources/paymaster.js';
+import type { PaymasterSpec } from '../resources/paymaster.js';
+import type { RateLimit, RateLimits } from '../resources/schema-parts.js';
 import type { ChainConfig } from './chain-config.js';
 import { defaultMaxExpirySeconds } from './expiry.js';
 import { isWider } from './rate-limits.js';

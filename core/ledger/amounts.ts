@@ -18,6 +18,7 @@ const noTokens: MutableAmounts['tokens'] = new Map();
 
 export function noAmounts(): MutableAmounts {
   return {
+    asks: 0,
     sponsored: 0,
     refused: 0,
     mined: 0,
@@ -31,6 +32,7 @@ export function noAmounts(): MutableAmounts {
 
 /** Adds to `sum` in place. */
 export function addAmounts(sum: MutableAmounts, more: Amounts): void {
+  sum.asks += more.asks;
   sum.sponsored += more.sponsored;
   sum.refused += more.refused;
   sum.mined += more.mined;

@@ -15,8 +15,8 @@ export const usageGroups = {
   policy: { additive: false },
   wouldRefuse: { additive: false },
   campaign: { additive: false },
-  contract: { additive: true },
-  method: { additive: true },
+  contract: { additive: false },
+  method: { additive: false },
   sender: { additive: true },
   reason: { additive: true },
   mode: { additive: true },
@@ -48,6 +48,9 @@ export type UsageRow = {
   readonly to: EpochMs;
   /** Value of the group; `(none)` where an operation has none, `other` for values that the configuration does not know. */
   readonly group: string | undefined;
+  /** Requests that were answered with signed data. */
+  readonly asks: number;
+  /** Operations that were promised: one account and nonce counts once, however often it was asked for. */
   readonly sponsored: number;
   readonly refused: number;
   /** Mined, `reverted` included. */

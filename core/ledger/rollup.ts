@@ -17,7 +17,8 @@ import { startOf } from './steps.js';
  * Roll-ups: what records add to sums per minute and value. A ledger stores the deltas of a {@link Tally} in the
  * transaction that stores the records.
  *
- * - Decisions count at their own time, outcomes at the time of the settlement's block. A commit counts nowhere.
+ * - Decisions count at their own time, a reservation at that of its oldest decision, outcomes at the time of the settlement's block.
+ *   A commit counts nowhere.
  * - Only values that the configuration knows have rows, because callers must not be able to make rows; all others
  *   count as `other`. Senders, whom callers choose, have rows per day only.
  * - An operation with several calls counts once for each of its contracts and methods. Its money is divided evenly
@@ -135,16 +136,19 @@ export function createTally() {
   return {
     /** A decision that was not stored before. */
     addDecision: (decision: Decision): void => {
-      const { verdict, at, maxCostWei } = decision;
+      const { verdict, at } = decision;
       if (verdict === 'committed') return;
-      const change: Change = isPromise(decision)
-        ? { sponsored: 1, promisedWei: maxCostWei ?? 0n }
-        : { refused: 1 };
-      addOperation(decision, at, change);
+      addOperation(decision, at, isPromise(decision) ? { asks: 1 } : { refused: 1 });
     },
     /**
-     * For each decision of a reservation whose settlement stands from now on (`sign` 1), or no longer (-1). `mined`:
-     * see `minedDecision`; the other promises of the reservation were not used.
+     * A reservation counts once, however often it was asked for, with the most that any of its promises can cost, as its limits do.
+     * `decision` stands for it: its oldest. `sign` -1: another one does from now on, or the amount is another.
+     */
+    addReservation: (decision: Decision, promisedWei: bigint, sign: Sign): void =>
+      addOperation(decision, decision.at, { sponsored: sign, promisedWei: BigInt(sign) * promisedWei }),
+    /**
+     * For the decision of a reservation that was mined, or else its oldest, if its settlement stands from now on (`sign` 1), or no
+     * longer (-1). `mined`: see `minedDecision`.
      */
     addOutcome: (
       decision: Decision,
@@ -167,7 +171,8 @@ export function createTally() {
     },
     /** Records that were left out count as what they would have said. */
     addGap: (gap: Gap): void => {
-      const change = gap.cause === 'signed' ? { sponsored: gap.count } : { refused: gap.count };
+      const change =
+        gap.cause === 'signed' ? { asks: gap.count, sponsored: gap.count } : { refused: gap.count };
       add(gap, gap.at, sharesOfPaymaster(gap, gap.reason), change);
     },
     *rollups(): Iterable<RollupDelta> {
@@ -188,6 +193,7 @@ function minedChange({ success, actualGasCostWei, token }: MinedFacts, sign: Sig
 
 function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
   const part = (amount: bigint): bigint => (share === undefined ? amount : partOf(amount, share));
+  sum.asks += change.asks ?? 0;
   sum.sponsored += change.sponsored ?? 0;
   sum.refused += change.refused ?? 0;
   sum.mined += change.mined ?? 0;

@@ -52,27 +52,7 @@ export const mostTransfers = 1_000;
 export type Worth = { readonly wei: bigint; readonly dollars: Dollars; readonly count: number };
 
 /** What an account held, and why it changed: `closing = opening + deposits − withdrawals − mined − losses − burnt + others`. */
-export type AccountStatement = {
-  readonly account: AccountName;
-  readonly opening: BalanceAt | undefined;
-  readonly closing: BalanceAt | undefined;
-  /** Why a balance, and with it `others`, is not known. */
-  readonly openingReason: MissingBalance | undefined;
-  readonly closingReason: MissingBalance | undefined;
-  readonly deposits: Worth;
-  readonly withdrawals: Worth;
-  readonly burnt: Worth;
-  /** Of own paymasters, and of all others together. */
-  readonly paymasters: readonly (PaymasterShare & { readonly paymasterId: string })[];
-  readonly otherPaymasters: PaymasterShare;
-  /** What nothing explains. */
-  readonly others: bigint | undefined;
-  /** Deposits whose amount no node could show: it is in `others`. */
-  readonly unreadDeposits: number;
-  /** Blocks between both balances whose events were not read: what they changed is in `others`. */
-  readonly unreadBlocks: readonly Pick<CoveredBlocks, 'fromBlock' | 'toBlock'>[];
-  readonly transfers: readonly Transfer[];
-};
+export type AccountStatement = Readonly<ReturnType<typeof statementOf>>;
 
 type PaymasterShare = { readonly mined: Worth; readonly losses: Worth };
 
@@ -98,7 +78,7 @@ export function statementOf(
     readonly prices: Prices;
     readonly isOwn: (sum: Pick<MovementSum, 'organisation' | 'paymasterId'>) => boolean;
   },
-): AccountStatement {
+) {
   const { account, sums, closing, transfers } = facts;
   const opening = facts.opening ?? facts.first;
   const worthOf = (
@@ -127,23 +107,31 @@ export function statementOf(
   const expected =
     opening &&
     opening.balanceWei + deposits.wei - withdrawals.wei - all.mined.wei - all.losses.wei - all.burnt.wei;
+  const openingReason: MissingBalance | undefined =
+    facts.opening !== undefined ? undefined : opening === undefined ? 'NOT_RECORDED' : 'BEGAN_WITHIN';
+  const closingReason: MissingBalance | undefined =
+    closing !== undefined ? undefined : now < to ? 'MONTH_NOT_OVER' : 'NOT_RECORDED';
   return {
     account,
     opening,
     closing,
-    openingReason:
-      facts.opening !== undefined ? undefined : opening === undefined ? 'NOT_RECORDED' : 'BEGAN_WITHIN',
-    closingReason: closing !== undefined ? undefined : now < to ? 'MONTH_NOT_OVER' : 'NOT_RECORDED',
+    /** Why a balance, and with it `others`, is not known. */
+    openingReason,
+    closingReason,
     deposits,
     withdrawals,
     burnt: all.burnt,
+    /** Of own paymasters, and of all others together. */
     paymasters: ids.map((paymasterId) => ({
       paymasterId,
       ...shareOf((sum) => sum.paymasterId === paymasterId && isOwn(sum)),
     })),
     otherPaymasters: shareOf((sum) => !isOwn(sum)),
+    /** What nothing explains. */
     others: closing && expected !== undefined ? closing.balanceWei - expected : undefined,
+    /** Deposits whose amount no node could show: it is in `others`. */
     unreadDeposits: sums.reduce((count, { unread }) => count + unread, 0),
+    /** Blocks between both balances whose events were not read: what they changed is in `others`. */
     unreadBlocks:
       opening && closing ? holesIn(facts.covered, opening.blockNumber + 1, closing.blockNumber) : [],
     transfers,

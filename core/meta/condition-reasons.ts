@@ -36,6 +36,7 @@ export const conditionReasons = {
       'The Paymaster demands the signature of the account, and the contract of its version cannot sign after the account.',
     ),
     PaymasterNotFound: no('The paymasterRef names no Paymaster of this namespace.'),
+    PaymasterDeleted: no('The Paymaster that the paymasterRef names was deleted, and this object was not.'),
     SignerNotFound: no('No key is mounted under the file name of a profile.'),
     SignerUnusable: no(
       'The file of a signer is wrong, or its signer is away, refuses, or has another key than the file says; the message says which.',
@@ -66,7 +67,7 @@ export const conditionReasons = {
       'The namespace has been missing for a minute, or the dashboard may not work in it; see DashboardAccess.',
     ),
     SecretNotWritten: no(
-      'The Secret of writeConnectionSecretToRef has not been written for a minute; see ConnectionSecret.',
+      'The Secret of writeConnectionSecretToRef is not written; see ConnectionSecret. Requests are signed all the same.',
     ),
     SignerNotAuthorized: no('The contract does not accept the signer.'),
     ChainNotReady: no('The profile of the chain is not usable; see the Chain.'),
@@ -79,17 +80,22 @@ export const conditionReasons = {
     Deleting: no(
       'The object is being deleted, and counts as absent; `metadata.finalizers` names what keeps it.',
     ),
+    NotServed: unknown('No rpc replica has said yet that it serves what was compiled.'),
     Pending: unknown('Not checked against the chain yet.'),
   },
   Serving: {
-    Serving: yes('Data are signed.'),
+    Serving: yes('Operations that pass its rules are signed.'),
     NotReady: no('Ready is False; see its message.'),
-    DepositEmpty: no('The deposit that pays is empty; see Funded.'),
-    LimitFull: no(
-      'A limit that all users share is full: a request was refused by it in the last five minutes.',
+    DepositEmpty: no('What pays for gas covers no ordinary operation; see Funded.'),
+    UsageLost: no(
+      'The usage store lost what was used of a limit, which refuses every operation until it begins anew.',
     ),
+    LimitFull: no('A limit that all users share is full, so operations are refused.'),
     WebhookFailing: no(
-      'A webhook does not answer and its policy then refuses: a request was refused in the last five minutes.',
+      'A webhook was asked for a minute and gave no answer to any replica, and its policy then refuses.',
+    ),
+    TokenBudgetFull: yes(
+      'Sponsorships are signed; payments in tokens that are taken after the call are refused, since the budget for losses is promised or lost.',
     ),
     TokensUnpriced: yes(
       'Sponsorships are signed; payments in some tokens are refused, which have had no usable price for a minute.',
@@ -102,9 +108,27 @@ export const conditionReasons = {
   Funded: {
     Ok: yes('The deposit covers many operations.'),
     Low: yes('The deposit covers fewer than 100 ordinary operations at the recent fees: top it up soon.'),
-    Empty: no('The deposit is zero: top it up.'),
+    Empty: no('A deposit covers no ordinary operation at the recent fees: top it up.'),
+    Promised: no(
+      'What is not promised to operations that are not mined yet covers no ordinary operation: wait until they are mined or expire, or top up.',
+    ),
+    ShareFull: no(
+      "Promises that are not mined yet take all of the organisation's share of a deposit that several organisations use.",
+    ),
     NoFundingWallet: no('Neither spec.funding nor a default of the profile.'),
     Unknown: unknown('The deposit was not read yet, or the chain does not answer.'),
+  },
+  Exhausted: {
+    UsageLost: yes(
+      'The usage store lost what was used of the limit, so it refuses every operation (USAGE_LOST) until its window turns or a person begins the count anew; the message says how.',
+    ),
+    LimitFull: yes('All users share the limit, and it is full: it refuses operations.'),
+    BudgetFull: yes('A budget of the Organisation is full: its paymasters refuse operations.'),
+  },
+  HostFailing: {
+    WebhookFailing: yes(
+      'The host was asked for a minute and gave no answer to any replica, so the policy refuses operations.',
+    ),
   },
   SignerAuthorized: {
     Authorized: yes('The contract accepts the signer of the profile.'),
@@ -210,7 +234,7 @@ export const conditionReasons = {
   UsageStoreLost: {
     Kept: no('The usage store holds every promise and every used amount.'),
     Lost: yes(
-      'The usage store has lost its data or came back with old ones, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. A backup does not help: it lacks the latest promises. Find out what emptied or replaced the store.',
+      'The usage store has lost its data or came back with old ones, so nothing is signed until every promise made before has expired: for twelve minutes, or two more than the longest expiry. Then limits refuse with USAGE_LOST until their window turns or they are updated. A backup does not help: it lacks the latest promises. Find out what emptied or replaced the store.',
     ),
     LossAccepted: yes(
       'An annotation of the Chain accepts this loss: signing begins again as soon as the server that follows the chain has seen it. Promises that were made before the loss may still be mined, and count nowhere.',
@@ -286,6 +310,9 @@ export const conditionReasons = {
   ConnectionSecret: {
     Written: yes('The Secret of writeConnectionSecretToRef is up to date.'),
     NotOurs: no('The Secret exists and belongs to somebody else: name another one.'),
+    NotAllowed: no(
+      'The operator may not write Secrets in the namespace: an Organisation has to name it, and the platform has to label it paymasters.dev/organisation=true.',
+    ),
     WriteFailed: no('The Secret could not be written; it is tried again.'),
   },
   DashboardAccess: {

@@ -31,6 +31,8 @@ const remedies: Readonly<Record<string, string>> = {
   'ResolvedRefs/AccountSignatureUnsupported':
     'Use a version on EntryPoint 0.9 whose contract reads the paymaster signature, e.g. `verifying-0.9`, or set `requireAccountSignature: false`.',
   'ResolvedRefs/PaymasterNotFound': 'Create the Paymaster, or correct `spec.paymasterRef`.',
+  'ResolvedRefs/PaymasterDeleted':
+    'Delete the object too, and remove it from the manifests that declare it; or create the Paymaster again, which goes on with it.',
   'ResolvedRefs/SignerNotFound': addKey,
   'ResolvedRefs/SignerUnusable':
     'Do what the message says: give the service accounts of operator and rpc the right to use the key, or correct the file (docs/keys.md).',
@@ -43,6 +45,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/NotAccepted': seeOther,
   'Ready/NotResolved': seeOther,
   'Ready/NotProgrammed': seeOther,
+  'Ready/NotServed': 'If it lasts for more than some seconds: see the pods of rpc and their logs.',
   'Ready/PolicyInvalid': 'Correct or pause the policies that the message names.',
   'Ready/NoNativePrice':
     'Ask the platform for `nativePrice` of the Chain, or for `enforcement: Shadow` of the budget.',
@@ -62,13 +65,26 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/Paused': 'Set `spec.active` to true when it should count again.',
   'Serving/NotReady': seeOther,
   'Serving/DepositEmpty': topUp,
+  'Serving/UsageLost': 'Do what the message says, or wait until the windows of the limits turn.',
   'Serving/LimitFull': 'Wait for the next cycle, or raise the threshold of the limit that the message names.',
   'Serving/WebhookFailing': 'Repair the host of the webhook that the message names.',
+  'Serving/TokenBudgetFull':
+    'Wait until payments are mined or expire, or have the platform raise `tokenLossBudget` of the profile.',
   'Serving/TokensUnpriced': 'See PriceUsable of the FeeTokens that the message names.',
   'Serving/ContractUnusable':
     'Put right on chain or in the profile what the message names; signing goes on by itself, a minute after it stopped at the earliest.',
   'Funded/Low': topUp,
   'Funded/Empty': topUp,
+  'Funded/Promised':
+    'Wait until operations are mined or expire, or top up the deposit that the message names.',
+  'Funded/ShareFull':
+    'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise `organisationShare`.',
+  'Exhausted/UsageLost':
+    'Find out how much was used before the loss, then do what the message says, or wait until the window turns.',
+  'Exhausted/LimitFull': 'Wait for the next cycle, or raise the threshold.',
+  'Exhausted/BudgetFull':
+    'Wait for the next cycle, or have the platform raise the budget that the message names.',
+  'HostFailing/WebhookFailing': 'Repair the host of the webhook, or correct its URL.',
   'Funded/NoFundingWallet': giveFunding,
   'SignerAuthorized/NotAuthorized':
     '`paymaster contract authorise` as the owner of the contract, or mount the key that it accepts.',
@@ -128,8 +144,9 @@ const remedies: Readonly<Record<string, string>> = {
   'PriceUsable/Incomplete': priceSource,
   'PriceUsable/SequencerDown': 'Wait: an hour after the sequencer is up again the price is used.',
   'ConnectionSecret/NotOurs': 'Name another Secret, or delete the one that is there.',
-  'ConnectionSecret/WriteFailed':
-    'Read the log of the operator; it may lack the right to write Secrets here.',
+  'ConnectionSecret/NotAllowed':
+    '`kubectl label namespace NAMESPACE paymasters.dev/organisation=true`, by somebody who may label namespaces; without an Organisation, the chart value `operator.connectionSecrets.namespaces`.',
+  'ConnectionSecret/WriteFailed': 'Read the log of the operator.',
   'DashboardAccess/NamespaceNotFound': 'Create the namespace, or delete the Organisation.',
   'DashboardAccess/NamespaceNotLabelled':
     '`kubectl label namespace NAMESPACE paymasters.dev/organisation=true`, by somebody who may label namespaces. Access that was granted before stays.',

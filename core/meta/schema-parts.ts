@@ -11,6 +11,7 @@ import {
   keyedList,
   object,
   type SchemaOf,
+  type StructuralSchema,
   text,
 } from '../schema/structural.js';
 
@@ -88,6 +89,16 @@ export const httpUrl = (
     ...hints,
   });
 
+/** An amount of native coins. */
+export const coins = (description: string): SchemaOf<string> =>
+  text(description, {
+    minLength: 1,
+    maxLength: 26,
+    pattern: '^(0|[1-9][0-9]{0,6})(\\.[0-9]{1,18})?$',
+    expected:
+      'decimal text in quotes such as "0.05": not negative, at most 7 digits before and 18 after the point',
+  });
+
 /** Days that exist: up to the 28th of any month, the last days of the longer ones, and the 29th of February of a leap year. */
 const day = [
   '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])',
@@ -104,7 +115,7 @@ export const instant = (description: string): SchemaOf<string> =>
     expected: 'a time such as "2026-01-31T12:00:00Z" (RFC 3339), of a day that exists',
   });
 
-export const paymasterRef = (description: string): SchemaOf<{ readonly name: string }> =>
+export const paymasterRef = (description: string) =>
   object(
     description,
     {
@@ -127,7 +138,7 @@ export const observedGeneration = integer('The metadata.generation that this sta
 });
 
 /** `metav1.Condition`. */
-const condition: SchemaOf<Condition> = object<Condition>('One aspect of the state of this object.', {
+const condition: SchemaOf<Condition> = object('One aspect of the state of this object.', {
   required: {
     type: text('Which aspect, e.g. Ready.', { minLength: 1, maxLength: 316 }),
     status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
@@ -148,6 +159,11 @@ export const conditions: SchemaOf<readonly Condition[]> = keyedList(
   condition,
   { maxItems: 16 },
 );
+
+/** The schema of a status: what all kinds have, and what only this one has. */
+export function foundStatus<O extends Readonly<Record<string, StructuralSchema>>>(own: O) {
+  return object('What the operator found.', { optional: { observedGeneration, conditions, ...own } });
+}
 
 /** A column of `kubectl get`. Priority 1: shown with `-o wide`. */
 export function column(

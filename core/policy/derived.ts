@@ -1,6 +1,6 @@
 import type { Budget } from './budget.js';
 import { isObject } from '../schema/json-value.js';
-import type { CelRule, SchemaOf } from '../schema/structural.js';
+import type { CelRule, Infer } from '../schema/structural.js';
 import type { Mode } from '../usage/reservation.js';
 import type {
   AppliesTo,
@@ -36,10 +36,8 @@ export function isPolicyType(type: unknown): type is PolicyType {
   return typeof type === 'string' && Object.hasOwn(policyKinds, type);
 }
 
-type SpecOf<K> = K extends { readonly schema: SchemaOf<infer S> } ? S : never;
-
 /** Members of a policy's spec; only the one that belongs to its `policyType` is set. */
-export type PolicyMembers = { readonly [T in PolicyType as Kinds[T]['member']]?: SpecOf<Kinds[T]> };
+export type PolicyMembers = { readonly [T in PolicyType as Kinds[T]['member']]?: Infer<Kinds[T]['schema']> };
 
 export const memberSchemas = Object.fromEntries(rows.map(([, { member, schema }]) => [member, schema])) as {
   readonly [T in PolicyType as Kinds[T]['member']]: Kinds[T]['schema'];

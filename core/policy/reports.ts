@@ -1,5 +1,6 @@
 import type { Logger } from '../log.js';
 import type { Clock, EpochMs } from '../units/time.js';
+import { servedReports } from './served-reports.js';
 import { servingReports } from './serving-reports.js';
 import { tokenLossReports } from './token-loss-reports.js';
 
@@ -9,6 +10,7 @@ import { tokenLossReports } from './token-loss-reports.js';
  */
 const subjects = {
   serving: subject(servingReports),
+  served: subject(servedReports),
   losses: subject(tokenLossReports),
 };
 

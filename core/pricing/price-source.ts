@@ -84,17 +84,45 @@ export function faulty(source: string, reason: DetailedFault, detail: string): R
   return refused({ source, reason, detail });
 }
 
-/** The price; otherwise throws DomainError FEE_TOKEN_UNSUPPORTED, which says which source refused it and why. */
+/** The price. Throws FEE_TOKEN_UNSUPPORTED with a reason that wallets may read when no price may be used. */
 export function requirePrice(token: PricedToken, answer: PriceAnswer): Price {
   if (answer.ok) return answer.price;
-  throw new DomainError(
-    'FEE_TOKEN_UNSUPPORTED',
-    `fee token ${token.symbol} has no price now: ${formatRefusal(answer.refusal)}`,
-    { reason: 'FEE_TOKEN_UNSUPPORTED' },
-  );
+  const why = publicRefusal(answer.refusal);
+  throw new DomainError('FEE_TOKEN_UNSUPPORTED', `fee token ${token.symbol} has no price now: ${why}`, {
+    reason: 'FEE_TOKEN_UNSUPPORTED',
+  });
 }
 
-/** Part of a sentence, with the figures: for errors and logs, not for a status. */
+/** What anyone may read: `source` and `detail` name hosts, of price services and of nodes. */
+function publicRefusal(refusal: PriceRefusal): string {
+  switch (refusal.reason) {
+    case 'STALE':
+      return `its price is ${refusal.ageSeconds} s old, at most ${refusal.maxAgeSeconds} s are accepted`;
+    case 'DEVIATION':
+      return `its sources are more than ${refusal.maxDeviationPercent} % apart`;
+    case 'TOO_FEW':
+      return `it has ${refusal.usable} usable sources and needs ${refusal.needed}`;
+    case 'JUMP':
+      return 'its price is too far below the last one that was accepted';
+    case 'DECIMALS_MISMATCH':
+      return `the token has ${refusal.found} decimals, its FeeToken says ${refusal.declared}`;
+    case 'SYMBOL_MISMATCH':
+      return `the token calls itself "${refusal.found}", its FeeToken says "${refusal.declared}"`;
+    case 'SEQUENCER_DOWN':
+      return 'the sequencer of the chain is down, or was within the last hour';
+    case 'UNREACHABLE':
+      return 'its source does not answer';
+    case 'REVERTED':
+    case 'MALFORMED':
+    case 'OUT_OF_RANGE':
+    case 'INCOMPLETE':
+      return 'its source gives no price that may be used';
+    default:
+      return unreachable(refusal);
+  }
+}
+
+/** Part of a sentence, with sources and figures: for owners and logs. */
 export function formatRefusal(refusal: PriceRefusal): string {
   const { source } = refusal;
   switch (refusal.reason) {

@@ -22,31 +22,30 @@ const nouns = {
 const text: JsonSchema = { type: 'string' };
 const textOrNull: JsonSchema = { type: ['string', 'null'] };
 
-export const problemsSchema = arrayOf(
-  record({
-    check: { enum: checkIds, description: 'Row of the table in docs/runbooks.md.' },
-    severity: {
-      enum: severities,
-      description:
-        'critical: something is not signed, or money is at risk. warning: it may soon be so. note: it may be meant so.',
-    },
-    noun: { enum: Object.values(nouns) },
-    namespace: textOrNull,
-    name: text,
-    displayName: text,
-    condition: { ...textOrNull, description: 'Of the status that shows it.' },
-    reason: textOrNull,
-    meaning: text,
-    remedy: { ...text, description: 'What to do.' },
-    message: { ...text, description: 'What is seen. To an organisation, of a chain: the meaning.' },
-    since: { ...textOrNull, format: 'date-time', description: 'UTC; null where nobody wrote it down.' },
-    isCurrent: {
-      type: 'boolean',
-      description: 'False: the object was changed since, and not looked at again.',
-    },
-    runbook: text,
-  }),
-);
+export const problemSchema = record({
+  check: { enum: checkIds, description: 'Row of the table in docs/runbooks.md.' },
+  severity: {
+    enum: severities,
+    description:
+      'critical: something is not signed, or money is at risk. warning: it may soon be so. note: it may be meant so.',
+  },
+  noun: { enum: Object.values(nouns) },
+  namespace: textOrNull,
+  name: text,
+  displayName: text,
+  condition: { ...textOrNull, description: 'Of the status that shows it.' },
+  reason: textOrNull,
+  meaning: text,
+  remedy: { ...text, description: 'What to do.' },
+  message: { ...text, description: 'What is seen. To an organisation, of a chain: the meaning.' },
+  since: { ...textOrNull, format: 'date-time', description: 'UTC; null where nobody wrote it down.' },
+  isCurrent: {
+    type: 'boolean',
+    description: 'False: the object was changed since, and not looked at again.',
+  },
+  runbook: text,
+});
+export const problemsSchema = arrayOf(problemSchema);
 
 export const problemExample: ProblemRecord = {
   check: 'reference-missing',

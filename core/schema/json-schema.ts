@@ -1,5 +1,3 @@
-import type { OptionalKeys, RequiredKeys } from './structural.js';
-
 /** JSON Schema 2020-12, as OpenAPI 3.1 and OpenRPC embed it. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -20,9 +18,11 @@ export function openRecord(required: Members, optional: Members = {}): JsonSchem
   };
 }
 
+type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
+
 /** An object with exactly the members of T: a member that is added to the type does not compile until it is described. */
 export function recordOf<T extends object>(
-  required: { readonly [K in RequiredKeys<T>]: JsonSchema },
+  required: { readonly [K in Exclude<keyof T, OptionalKeys<T>>]: JsonSchema },
   ...[optional]: OptionalKeys<T> extends never ? [] : [{ readonly [K in OptionalKeys<T>]-?: JsonSchema }]
 ): JsonSchema {
   return record(required, optional);

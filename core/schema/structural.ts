@@ -1,7 +1,7 @@
 /**
- * The part of OpenAPI v3 that a CustomResourceDefinition allows ("structural schema"), and builders that tie a schema
- * to the TypeScript type of the values that it allows. A field added to a type does not compile until its schema says
- * whether it is required, what bounds it has and what it is for.
+ * The part of OpenAPI v3 that a CustomResourceDefinition allows ("structural schema"), and builders of schemas that
+ * carry the TypeScript type of the values that they allow: `Infer` reads it, so a field is written once, with what
+ * bounds it and what it is for.
  *
  * One schema serves three readers: the API server (as CRD), ajv (facade, manifests, embedded store) and
  * `kubectl explain`. Every text, list and number is bounded, because the API server computes the cost of CEL rules
@@ -56,22 +56,21 @@ declare const shape: unique symbol;
 /** A structural schema of values of type T. The type exists for the compiler only. */
 export type SchemaOf<T> = StructuralSchema & { readonly [shape]?: T };
 
-export type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
-export type RequiredKeys<T> = Exclude<keyof T, OptionalKeys<T>>;
+/** The type of the values that a schema allows; comments on the fields of the schema are those of the type. */
+export type Infer<S> = S extends SchemaOf<infer T> ? T : never;
 
-/** Both members; one without any field may be left out. */
-type FieldsOf<T> = Fields<'required', { readonly [K in RequiredKeys<T>]: SchemaOf<T[K]> }> &
-  Fields<'optional', { readonly [K in OptionalKeys<T>]-?: SchemaOf<NonNullable<T[K]>> }>;
-type Fields<Name extends string, F> = keyof F extends never
-  ? { readonly [N in Name]?: F }
-  : { readonly [N in Name]: F };
+type Fields = Readonly<Record<string, SchemaOf<unknown>>>;
+type None = Readonly<Record<never, never>>;
 
-/** An object with exactly the fields of T; unknown fields are refused. */
-export function object<T extends object>(
+type ObjectOf<R, O> = { readonly [K in keyof R]: Infer<R[K]> } & { readonly [K in keyof O]?: Infer<O[K]> };
+
+/** An object with exactly these fields; unknown ones are refused. */
+export function object<R extends Fields = None, O extends Fields = None>(
   description: string,
-  fields: FieldsOf<T>,
+  fields: { readonly required?: R; readonly optional?: O },
   ...rules: readonly CelRule[]
-): SchemaOf<T> {
+  // Written out: editors show the fields, where a name would hide them.
+): SchemaOf<{ [K in keyof ObjectOf<R, O>]: ObjectOf<R, O>[K] }> {
   const required = Object.keys(fields.required ?? {});
   const properties: Record<string, StructuralSchema> = { ...fields.required, ...fields.optional };
   return {

@@ -1,4 +1,4 @@
-import type { EpochMs } from '../units/time.js';
+import { plusMs, type EpochMs } from '../units/time.js';
 
 /**
  * Identity and age of the usage data of a chain. A store that was wiped has no epoch, or a different one. A store
@@ -65,6 +65,14 @@ export type UsageRecovery = {
  */
 export function lossIdOf({ id, lostAt }: UsageEpoch): string | undefined {
   return lostAt === undefined ? undefined : `${id}.${lostAt}`;
+}
+
+/** The clocks of the store and of the chain may differ by this. */
+export const skewMs = 120_000;
+
+/** When every promise of a lost epoch has ended, and signing begins again; undefined while no loss has been noticed. */
+export function lossEndsAt({ lostAt, longestExpiryMs }: UsageEpoch): EpochMs | undefined {
+  return lostAt === undefined ? undefined : plusMs(lostAt, longestExpiryMs + skewMs);
 }
 
 /**

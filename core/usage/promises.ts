@@ -39,12 +39,16 @@ function repeated({ promises, folded }: Promises, digest: Hex): Promises {
   return { promises: marked, folded };
 }
 
-/** Whether nothing but one promise of this digest was ever made. */
-export function isOnly({ promises, folded }: Promises, digest: Hex): boolean {
-  const [first] = promises;
-  return (
-    promises.length === 1 && folded.length === 0 && first?.digest === digest && first.isRepeated !== true
-  );
+/**
+ * The promises without the one of this digest; undefined unless it was certainly made, and made once. Folded promises have no
+ * digest, so it may be among those.
+ */
+export function withoutPromise(
+  { promises, folded }: Promises,
+  digest: Hex,
+): Promises['promises'] | undefined {
+  const others = promises.filter((one) => one.digest !== digest || one.isRepeated === true);
+  return others.length < promises.length && folded.length === 0 ? others : undefined;
 }
 
 /** The entry keeps the highest prefund and the latest time of all promises folded into it. */

@@ -5,7 +5,7 @@ import { decide, decideFences, decideShares, explained, type RequestRows } from 
 import { Entries, graceMs } from './entries.js';
 import { Fences } from './fences.js';
 import { orderOf } from './order.js';
-import { isOnly } from './promises.js';
+import { withoutPromise } from './promises.js';
 import type { ChainRow, RowChanges, RowSource, StepChange } from './rows.js';
 import { settle } from './settle.js';
 import { itemsOf, itemsPerPart, partOf, type StepProgress } from './step-parts.js';
@@ -201,7 +201,15 @@ export class Turn {
 
   takeBack({ key, digest, record, ordered }: UnsignedPromise): TakeBackResult {
     const entry = this.entries.find(key);
-    if (entry === undefined || entry.commit !== undefined || !isOnly(entry, digest)) return { isFree: false };
+    if (entry === undefined || entry.commit !== undefined) return { isFree: false };
+    const others = withoutPromise(entry, digest);
+    if (others === undefined) return { isFree: false };
+    if (others.length > 0) {
+      // Keeps all amounts: what the others hold alone is not known.
+      entry.promises = others;
+      entry.isChanged = true;
+      return { isFree: false };
+    }
     this.entries.end(entry);
     if (entry.recordId !== undefined) this.addRecord(entry.recordId, record);
     return { isFree: true, ...(ordered ? { order: this.#nextOrder() } : {}) };

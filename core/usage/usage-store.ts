@@ -64,9 +64,9 @@ export type UsageStore = {
   /** The verdict that `reserve` would give now, and the counters behind it; changes nothing. */
   peek(request: ReserveRequest): Promise<PeekResult>;
   /**
-   * Takes back a promise for which certainly no signature exists: the reservation ends and frees everything, if this is the only
-   * promise that was ever made for it, was made once, and no commit is kept. Otherwise nothing changes, since what the reservation
-   * holds may back a signature.
+   * Takes back a promise for which certainly no signature exists, if it was made once, none is folded and no commit is kept. The
+   * last promise of a reservation ends it and frees everything; while others stay, so do all amounts. Otherwise nothing changes,
+   * since a signature may exist.
    */
   takeBack(promise: UnsignedPromise): Promise<TakeBackResult>;
   /** Frees what commits hold whose time is over, and answers how many of them were never finalized. */

@@ -1,5 +1,6 @@
 import { finding, type Finding } from '../meta/conditions.js';
 import { keccak256 } from '../crypto/keccak.js';
+import { choice, list, object, text, type Infer } from '../schema/structural.js';
 import { bytesToHex, type Hex } from '../units/hex.js';
 import {
   accountFunctions,
@@ -8,17 +9,43 @@ import {
   type AddedShape,
 } from './account-functions.js';
 
+const shapes = Object.keys(shapeArguments) as AddedShape[];
+
+/** The rule compares the arguments of a signature with those of its shape. */
+const row = object(
+  'One function.',
+  {
+    required: {
+      signature: text(
+        'Its name and the types of its arguments, e.g. execFromEntryPoint(address,uint256,bytes).',
+        {
+          maxLength: 120,
+          pattern: '^[A-Za-z_$][A-Za-z0-9_$]{0,63}\\([a-z0-9,()\\[\\]]{1,50}\\)$',
+          expected: 'a name and types without blanks, e.g. execFromEntryPoint(address,uint256,bytes)',
+        },
+      ),
+      shape: choice(
+        `How its arguments lay out the calls: ${shapes.map((shape) => `${shape} is ${shapeArguments[shape]}`).join(', ')}.`,
+        shapes,
+      ),
+    },
+  },
+  {
+    rule: `self.signature == self.signature.split('(')[0] + {${shapes.map((shape) => `'${shape}': '${shapeArguments[shape]}'`).join(', ')}}[self.shape]`,
+    message:
+      'must be a function whose arguments fit the shape, e.g. execFromEntryPoint(address,uint256,bytes) for call',
+    fieldPath: '.signature',
+  },
+);
+
 /** A row of `spec.accountFunctions` of a Paymaster or a Chain. */
-export type AccountFunctionSpec = {
-  /** Such as `execFromEntryPoint(address,uint256,bytes)`. */
-  readonly signature: string;
-  readonly shape: AddedShape;
-};
+export type AccountFunctionSpec = Infer<typeof row>;
+
+/** Rows beside the built-in ones. */
+export const functionRows = (description: string) => list(description, row, { maxItems: 20 });
 
 /** A row as it is served. */
 export type AddedFunction = AccountFunctionSpec & { readonly selector: Hex };
-
-export const maxAddedFunctions = 20;
 
 export type AddedFunctions = {
   readonly served: readonly AddedFunction[];

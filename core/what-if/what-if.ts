@@ -49,18 +49,7 @@ export type Found = {
   readonly examples: Readonly<Record<string, readonly Example[]>>;
 };
 
-export type WhatIfResult = {
-  readonly judged: number;
-  /** Signed, and would be as well. */
-  readonly stillSigned: number;
-  readonly wouldBeRefused: Found;
-  /** Refused, and would not be by what is judged. */
-  readonly wouldPass: Found;
-  /** Refused, and would be as well, or by a rule that is not judged. */
-  readonly stillRefused: number;
-  /** A cost, price or call that was not recorded. */
-  readonly unknown: Found;
-};
+export type WhatIfResult = Readonly<ReturnType<WhatIf['result']>>;
 
 /** Reasons of refusals that the proposed rules can take back; all others stay as they were. */
 const judgedReasons: ReadonlySet<string> = new Set([
@@ -122,13 +111,17 @@ export class WhatIf {
     else if (record.verdict !== 'committed') this.#decide(record);
   }
 
-  result(): WhatIfResult {
+  result() {
     return {
       judged: this.#judged,
+      /** Signed, and would be as well. */
       stillSigned: this.#stillSigned,
       wouldBeRefused: this.#refused.found(),
+      /** Refused, and would not be by what is judged. */
       wouldPass: this.#passed.found(),
+      /** Refused, and would be as well, or by a rule that is not judged. */
       stillRefused: this.#stillRefused,
+      /** A cost, price or call that was not recorded. */
       unknown: this.#unknown.found(),
     };
   }

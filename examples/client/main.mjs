@@ -5,14 +5,18 @@ import { openWallet } from './wallet.mjs';
 
 // Against `make run`: a new wallet without any coin has one operation sponsored, and pays for the next one in tokens.
 
-const { PAYMASTER_DATA_DIR: directory = '.paymaster' } = process.env;
+const { PAYMASTER_DATA_DIR: directory = '.paymaster', RPC_URL } = process.env;
 const file = process.argv[2] ?? `${directory}/connection.json`;
 const facts = await readFacts(file);
-const { rpcUrl, feeToken } = facts;
+const { feeToken } = facts;
+// Another paymaster of the same version may be named.
+const rpcUrl = RPC_URL ?? facts.rpcUrl;
 const sponsoredContract = sponsoredCall(facts);
 const wallet = await openWallet(facts);
 console.log(`wallet    ${wallet.address}, which does not exist yet`);
-console.log(`bundler   ${facts.bundlerUrl ?? 'none: this script submits operations itself'}`);
+console.log(
+  `bundler   ${facts.bundlers ? 'behind the same address' : 'none: this script submits operations itself'}`,
+);
 
 const increment = {
   to: sponsoredContract.address,

@@ -4,17 +4,13 @@ import { readFacts } from './facts.mjs';
 import { sponsor } from './paymaster.mjs';
 import { openWallet } from './wallet.mjs';
 
-// On any chain, beside `make run`: a new account has one operation sponsored. It is submitted by the bundler of BUNDLER_URL, or else by
-// a transaction of the key in KEY_FILE, which gets back from the EntryPoint what the operation costs.
+// On any chain, beside `make run`: a new account has one operation sponsored. It is submitted by a transaction of the key
+// in KEY_FILE, which gets back from the EntryPoint what the operation costs, or else by the bundlers that the Chain names.
 
-const {
-  PAYMASTER_DATA_DIR: directory = '.paymaster',
-  BUNDLER_URL: bundlerUrl,
-  KEY_FILE: keyFile,
-} = process.env;
+const { PAYMASTER_DATA_DIR: directory = '.paymaster', KEY_FILE: keyFile } = process.env;
 const facts = await readFacts(`${directory}/connection.json`);
 const key = keyFile && `0x${readFileSync(keyFile, 'utf8').trim().replace(/^0x/, '')}`;
-const wallet = await openWallet({ ...facts, ...(bundlerUrl && { bundlerUrl }) }, key);
+const wallet = await openWallet({ ...facts, bundlers: key ? undefined : [] }, key);
 console.log(`wallet    ${wallet.address}, which does not exist yet`);
 // A call that does nothing: the account exists afterwards.
 const call = { to: '0x000000000000000000000000000000000000dEaD', data: '0x' };

@@ -16,11 +16,11 @@ const entryPointAbis = { 0.6: entryPoint06Abi, 0.7: entryPoint07Abi, 0.8: entryP
 const funderKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 
 /**
- * A smart account of a new owner, which does not exist yet, and a way to get its operations mined: by a bundler, or else by a
- * transaction of `submitterKey`.
+ * A smart account of a new owner, which does not exist yet, and a way to get its operations mined: by the bundlers behind `rpcUrl`, or
+ * else by a transaction of `submitterKey`.
  */
 export async function openWallet(
-  { chainId = foundry.id, chainRpcUrl, bundlerUrl, entryPoint: address, entryPointVersion: version },
+  { chainId = foundry.id, chainRpcUrl, rpcUrl, bundlers, entryPoint: address, entryPointVersion: version },
   submitterKey = funderKey,
 ) {
   const transport = http(chainRpcUrl);
@@ -57,8 +57,9 @@ export async function openWallet(
     /** Signs the operation as it is now, and has it mined. Answers whether it succeeded, and what it cost. */
     async send(operation) {
       const signed = { ...operation, signature: await account.signUserOperation(operation) };
-      if (bundlerUrl === undefined) return submit(signed);
-      const bundler = createBundlerClient({ client, transport: http(bundlerUrl), pollingInterval: 100 });
+      if (bundlers === undefined) return submit(signed);
+      // The paymaster's address passes what was sponsored to the bundlers behind it.
+      const bundler = createBundlerClient({ client, transport: http(rpcUrl), pollingInterval: 100 });
       const hash = await bundler.sendUserOperation({ ...signed, entryPointAddress: address });
       return bundler.waitForUserOperationReceipt({ hash });
     },

@@ -13,7 +13,7 @@ if (executablePath === undefined) throw new Error('no browser: install chromium'
 
 const directory = mkdtempSync(join(tmpdir(), 'paymaster-screenshots-'));
 const env = { ...process.env, PAYMASTER_DATA_DIR: directory, PORT: '18099', BUNDLER: '0', MINUTES: '4' };
-const server = spawn(process.execPath, ['--no-warnings', join(root, 'dist/standalone/main.js')], {
+const server = spawn(process.execPath, ['--no-warnings', join(root, 'dist/bin/standalone.js')], {
   env,
   cwd: root,
 });

@@ -47,12 +47,7 @@ function fillOperator(rootfs) {
   copy(join(root, 'hack/image/paymaster'), join(rootfs, 'usr/local/bin/paymaster'));
   const app = join(rootfs, 'app');
   for (const part of [
-    'dist/core',
-    'dist/adapters',
-    'dist/operator',
-    'dist/server',
-    'dist/standalone',
-    'dist/cli',
+    'dist/bin',
     'dist/console',
     'contracts/artifacts',
     'examples/quickstart',
@@ -66,7 +61,7 @@ function fillOperator(rootfs) {
   for (const path of packagesOfImage(lock)) copy(join(root, path), join(app, path));
   return {
     Entrypoint: ['node', '--no-warnings'],
-    Cmd: ['dist/server/main.js'],
+    Cmd: ['dist/bin/server.js'],
     Env: ['PATH=/usr/local/bin:/usr/bin', 'NODE_ENV=production'],
     WorkingDir: '/app',
     User: '1000:1000',
@@ -93,7 +88,7 @@ function fillDevChain(rootfs) {
   addBinary(rootfs, join(root, 'node_modules', anvil, 'bin/anvil'), `/app/node_modules/${anvil}/bin/anvil`);
   return {
     ...config,
-    Cmd: ['dist/standalone/dev-chain/main.js'],
+    Cmd: ['dist/bin/dev-chain.js'],
     Env: [...config.Env, 'HOST=0.0.0.0'],
   };
 }

@@ -30,6 +30,7 @@ try {
   writeFileSync(join(target, 'notes.md'), notesOf(text('CHANGELOG.md'), version, tag !== undefined));
   for (const chart of charts) packChart(chart);
   packNpm(join(root, 'clients/viem'));
+  packNpm(join(root, 'clients/conformance'));
   packNpm(stageCli());
   const sbom = bill(json('package-lock.json'), manifest, json('node_modules/node/package.json').version);
   writeFileSync(join(target, `paymaster-operator-${version}.cdx.json`), `${JSON.stringify(sbom, null, 2)}\n`);
@@ -44,6 +45,7 @@ try {
 function requireOneVersion() {
   const named = {
     'clients/viem/package.json': [json('clients/viem/package.json').version],
+    'clients/conformance/package.json': [json('clients/conformance/package.json').version],
     ...Object.fromEntries(
       charts.map((chart) => {
         const path = `charts/${chart}/Chart.yaml`;
@@ -73,12 +75,7 @@ function packNpm(folder) {
 /** The package of the command line is what the image has of it, with its own manifest. */
 function stageCli() {
   const folder = join(work, 'cli');
-  for (const part of ['core', 'adapters', 'operator', 'server', 'standalone', 'cli'])
-    cpSync(join(root, 'dist', part), join(folder, 'dist', part), {
-      recursive: true,
-      filter: (path) => !/\.(?:d\.ts|map|tsbuildinfo)$/.test(path),
-    });
-  for (const part of ['contracts/artifacts', 'LICENSE', 'NOTICE', 'cli/README.md'])
+  for (const part of ['dist/bin', 'contracts/artifacts', 'LICENSE', 'NOTICE', 'cli/README.md'])
     cpSync(join(root, part), join(folder, part === 'cli/README.md' ? 'README.md' : part), {
       recursive: true,
     });
@@ -93,11 +90,14 @@ function stageCli() {
     license,
     type,
     repository: { type: repository.type, url: repository.url, directory: 'cli' },
-    bin: { paymaster: 'dist/cli/main.js', 'kubectl-paymaster': 'dist/cli/main.js' },
+    bin: { paymaster: 'dist/bin/paymaster.js', 'kubectl-paymaster': 'dist/bin/paymaster.js' },
     files: ['dist', 'contracts', 'NOTICE'],
     // The first with node:sqlite.
     engines: { node: '>=22.13' },
-    dependencies,
+    // All others are in the program.
+    dependencies: Object.fromEntries(
+      Object.entries(dependencies).filter(([name]) => name.endsWith('secp256k1')),
+    ),
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(own, null, 2)}\n`);
   return folder;

@@ -10,32 +10,8 @@ import type { ChainSpec } from '../../core/resources/chain.js';
 import type { Hex } from '../../core/units/hex.js';
 
 /** What a node says about its chain. Undefined: the node does not answer the question. */
-export type NodeFacts = {
-  readonly chainId: number | undefined;
-  readonly head: number | undefined;
-  /** Seconds between blocks, over the last hundred. */
-  readonly blockSeconds: number | undefined;
-  readonly finalized: number | undefined;
-  /** The hash of `entryPointCodeHash`; `absent` without code. */
-  readonly entryPoints: Readonly<Record<EntryPointVersion, Hex | 'absent' | undefined>>;
-  /** Addresses that the Chain names: EntryPoints of profiles, Multicall3, and the usual Multicall3. */
-  readonly code: ReadonlyMap<string, boolean | undefined>;
-  readonly feeds: readonly FeedFacts[];
-  /** The most blocks of those tried in which it looks for logs; 0: it refuses even one. */
-  readonly logRange: number;
-  /** What it suggests for maxPriorityFeePerGas, in wei. */
-  readonly tip: bigint | undefined;
-  readonly burst: { readonly asked: number; readonly answered: number };
-};
-
-export type FeedFacts = {
-  readonly feed: string;
-  readonly maxAgeSeconds: number;
-  readonly description: string | undefined;
-  /** Seconds before the newest block. */
-  readonly age: number | undefined;
-  readonly answer: bigint | undefined;
-};
+export type NodeFacts = Readonly<Awaited<ReturnType<typeof readNode>>>;
+export type FeedFacts = Readonly<Awaited<ReturnType<typeof readFeed>>>;
 
 export const usualMulticall3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 /** The widest first. */
@@ -46,7 +22,7 @@ const defaultMaxAgeSeconds = 7_200;
 const description: Hex = '0x7284e416';
 
 /** Only reads. Throws for no answer of a node. */
-export async function readNode(chain: Chain, spec: ChainSpec): Promise<NodeFacts> {
+export async function readNode(chain: Chain, spec: ChainSpec) {
   const chainId = await answered(chain.chainId());
   const latest = await answered(chain.block('latest'));
   const head = latest?.number;
@@ -57,12 +33,15 @@ export async function readNode(chain: Chain, spec: ChainSpec): Promise<NodeFacts
   return {
     chainId,
     head,
+    /** Seconds between blocks, over the last hundred. */
     blockSeconds:
       latest === undefined || earlier === undefined
         ? undefined
         : (latest.timestamp - earlier.timestamp) / (latest.number - earlier.number),
     finalized: finalized?.number,
+    /** The hash of `entryPointCodeHash`; `absent` without code. */
     entryPoints: await readEntryPoints(chain, chainId ?? spec.chainId),
+    /** Addresses that the Chain names: EntryPoints of profiles, Multicall3, and the usual Multicall3. */
     code: new Map(
       await Promise.all(
         named
@@ -73,7 +52,9 @@ export async function readNode(chain: Chain, spec: ChainSpec): Promise<NodeFacts
     feeds: await Promise.all(
       feedsOf(spec.nativePrice ?? {}).map((feed) => readFeed(chain, feed, latest?.timestamp)),
     ),
+    /** The most blocks of those tried in which it looks for logs; 0: it refuses even one. */
     logRange: head === undefined ? 0 : await widestLogs(chain, head),
+    /** What it suggests for maxPriorityFeePerGas, in wei. */
     tip: await answered(chain.priorityFee()),
     burst: await burst(chain),
   };
@@ -94,7 +75,7 @@ async function hasCode(chain: Chain, address: string): Promise<boolean | undefin
   return code === undefined ? undefined : code !== '0x';
 }
 
-async function readEntryPoints(chain: Chain, chainId: number): Promise<NodeFacts['entryPoints']> {
+async function readEntryPoints(chain: Chain, chainId: number) {
   const read = async (version: EntryPointVersion) => {
     const code = await answered(chain.code(entryPoints[version]));
     if (code === undefined || code === '0x') return code && ('absent' as const);
@@ -103,7 +84,7 @@ async function readEntryPoints(chain: Chain, chainId: number): Promise<NodeFacts
   const entries = await Promise.all(
     entryPointVersions.map(async (version) => [version, await read(version)] as const),
   );
-  return Object.fromEntries(entries) as NodeFacts['entryPoints'];
+  return Object.fromEntries(entries) as Readonly<Record<EntryPointVersion, Awaited<ReturnType<typeof read>>>>;
 }
 
 function feedsOf({
@@ -119,7 +100,7 @@ async function readFeed(
   chain: Chain,
   { feed, maxAgeSeconds }: { readonly feed: string; readonly maxAgeSeconds: number },
   now: number | undefined,
-): Promise<FeedFacts> {
+) {
   const call = (data: Hex, block: BlockTag = 'latest') => answered(chain.call({ to: feed, data, block }));
   const [text, result] = await Promise.all([call(description), call(latestRoundDataCall)]);
   const round = result === undefined ? undefined : decodeRound(result);
@@ -127,6 +108,7 @@ async function readFeed(
     feed,
     maxAgeSeconds,
     description: text === undefined ? undefined : decodeText(text),
+    /** Seconds before the newest block. */
     age: round === undefined || now === undefined ? undefined : now - Number(round.updatedAt),
     answer: round?.answer,
   };
@@ -151,7 +133,7 @@ async function widestLogs(chain: Chain, head: number): Promise<number> {
   return 0;
 }
 
-async function burst(chain: Chain): Promise<NodeFacts['burst']> {
+async function burst(chain: Chain) {
   const answers = await Promise.all(
     Array.from({ length: burstSize }, () => answered(chain.request('eth_chainId', []))),
   );

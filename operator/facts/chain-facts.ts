@@ -30,7 +30,7 @@ import type { Usability } from './usability.js';
 /**
  * Facts about profiles, deposits and addresses, read from the chains.
  *
- * - Each fact is asked once per chain, however many paymasters need it, in rounds: soon after a new question, every 30
+ * - Each fact is asked once per chain, however many paymasters need it, in rounds: soon after a new question, every 20
  *   s when all is well, with growing waits from 250 ms to 15 s while something is missing or wrong.
  * - What stops or resumes signing, or changes the key that signs, is asked every 5 s, with three requests per chain.
  * - Whether a profile can be used counts only after two equal answers, at least 10 s apart and each read at one block:
@@ -59,7 +59,8 @@ type ChainFactsDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly onChange: (change: FactChange) => void;
 };
 
-const settledMs = 30_000;
+/** What is wrong shows within half a minute, with the time to write it. */
+const settledMs = 20_000;
 /** What is signed with a key after the contract has let go of it is void. */
 const signingMs = 5_000;
 const firstRetryMs = 250;
@@ -236,11 +237,11 @@ export function createChainFacts(deps: ChainFactsDeps) {
 
 function hasNewQuestion(
   { profiles, fundings, codes }: FactMemory,
-  { profile, funding, contracts }: PaymasterQuestions,
+  { profile, fundings: asked, contracts }: PaymasterQuestions,
 ): boolean {
   return (
     (profile !== undefined && !profiles.has(profileKey(profile))) ||
-    (funding !== undefined && !fundings.has(fundingKey(funding))) ||
+    asked.some((funding) => !fundings.has(fundingKey(funding))) ||
     contracts.some((address) => !codes.has(codeKey(address)))
   );
 }

@@ -3,11 +3,14 @@ import type { Address } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { coversOrdinary, ordinaryGas } from '../../core/policy/ordinary-operation.js';
+import type { FundsTrouble } from '../../core/policy/serving-reports.js';
 
 /** Facts from a chain as levels rather than figures: a level changes when somebody should know, not with each block. */
 export type Reachability = ConditionReason<'Reachable'>;
 export type ClockLevel = ConditionReason<'ClockSkew'>;
-export type FundingLevel = Exclude<ConditionReason<'Funded'>, 'NoFundingWallet'>;
+/** What an account holds on chain. What is promised of it is reported by the servers: see `fundsReports`. */
+export type FundingLevel = Exclude<ConditionReason<'Funded'>, 'NoFundingWallet' | FundsTrouble>;
 export type SignerLevel = ConditionReason<'SignerAuthorized'>;
 export type CodeLevel = ConditionReason<'ContractCode'>;
 
@@ -65,18 +68,17 @@ export type FundingQuestion = { readonly profile: ProfileConfig; readonly wallet
 export type PaymasterQuestions = {
   readonly chainId: number;
   readonly profile: ProfileConfig | undefined;
-  readonly funding: FundingQuestion | undefined;
+  /** Every account that an operation draws on. */
+  readonly fundings: readonly FundingQuestion[];
   readonly contracts: readonly Address[];
 };
 
-/** Gas of an ordinary operation of an account, including its validation. */
-export const ordinaryGas = 300_000n;
 /** A deposit that covers fewer operations is `Low`. */
 export const fewOperations = 100n;
 
 /**
- * How long a deposit (wei) lasts at the recent fee (wei per gas); undefined fee: not known yet. A low deposit is Ok
- * again once it covers twice as many operations, so that the condition does not follow a swinging fee.
+ * How long a deposit (wei) lasts at the recent fee (wei per gas); undefined fee: not known yet. A level ends only at twice the balance
+ * at which it begins, so that the condition does not follow a swinging fee.
  */
 export function fundingLevel(
   balance: bigint,
@@ -84,9 +86,10 @@ export function fundingLevel(
   before: FundingLevel | undefined,
 ): FundingLevel {
   if (balance === 0n) return 'Empty';
-  if (recentFee === undefined) return before === 'Low' ? 'Low' : 'Ok';
-  const enough = before === 'Low' ? 2n * fewOperations : fewOperations;
-  return balance < enough * ordinaryGas * recentFee ? 'Low' : 'Ok';
+  if (recentFee === undefined) return before === undefined || before === 'Unknown' ? 'Ok' : before;
+  if (!coversOrdinary(balance, recentFee, before === 'Empty')) return 'Empty';
+  const isFew = before === 'Low' || before === 'Empty';
+  return balance < (isFew ? 2n : 1n) * fewOperations * ordinaryGas * recentFee ? 'Low' : 'Ok';
 }
 
 /** The recent fee with one more reading: a single expensive block says little. */
@@ -155,10 +158,10 @@ export function codeKey(address: Address): string {
 }
 
 /** Every fact that a paymaster's conditions depend on. */
-export function keysOfQuestions({ profile, funding, contracts }: PaymasterQuestions): readonly string[] {
+export function keysOfQuestions({ profile, fundings, contracts }: PaymasterQuestions): readonly string[] {
   return [
     ...(profile === undefined ? [] : [profileKey(profile)]),
-    ...(funding === undefined ? [] : [fundingKey(funding)]),
+    ...fundings.map(fundingKey),
     ...contracts.map(codeKey),
   ];
 }

@@ -9,8 +9,11 @@ export type Polled<K, V> = {
   start(): void;
   /** Undefined before the first report about it. */
   of(key: K): V | undefined;
+  values(): Iterable<V>;
   /** False until reports have been read for the first time. */
   isKnown(): boolean;
+  /** Reads again at once. */
+  soon(): void;
   /** Resolves when no read is running; may be called twice. */
   stop(): Promise<void>;
 };
@@ -20,16 +23,15 @@ export type PolledDeps<K> = {
   readonly log: Logger;
   /** What is known about these has changed. */
   readonly onChange: (keys: readonly K[]) => void;
+  /** They have been read for the first time: what was kept until then can be looked at. */
+  readonly onKnown?: () => void;
 };
 
 const pollMs = 15_000;
 
-/**
- * Polls instead of watching: a watch of one object needs more rights than a read. While `read` fails, the known state
- * stays. `what` names it in the log.
- */
+/** Reads at `soon`, and often enough where nobody calls it. While `read` fails, the known state stays. `what` names it in the log. */
 export function createPolled<K, V>(
-  { timers, log, onChange }: PolledDeps<K>,
+  { timers, log, onChange, onKnown }: PolledDeps<K>,
   what: string,
   read: () => Promise<ReadonlyMap<K, V>>,
 ): Polled<K, V> {
@@ -43,6 +45,7 @@ export function createPolled<K, V>(
 
   async function look(): Promise<void> {
     const before = known;
+    const isFirst = !isKnown;
     try {
       known = await read();
       hasFailed = false;
@@ -54,13 +57,17 @@ export function createPolled<K, V>(
     }
     const keys = [...new Set([...before.keys(), ...known.keys()])];
     const changed = keys.filter((key) => !isDeepStrictEqual(before.get(key), known.get(key)));
-    if (!repetition.isStopped() && changed.length > 0) onChange(changed);
+    if (repetition.isStopped()) return;
+    if (changed.length > 0) onChange(changed);
+    if (isFirst) onKnown?.();
   }
 
   return {
     start: () => repetition.start(0),
     of: (key) => known.get(key),
+    values: () => known.values(),
     isKnown: () => isKnown,
+    soon: () => repetition.soon(0),
     stop: () => repetition.stop(),
   };
 }

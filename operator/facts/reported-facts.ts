@@ -1,14 +1,18 @@
 import type { Reports } from '../../core/policy/reports.js';
+import type { ServedReport } from '../../core/policy/served-reports.js';
 import type { ServingReport } from '../../core/policy/serving-reports.js';
-import type { Clock } from '../../core/units/time.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
-import { type EpochCopies, lossIdOf } from '../../core/usage/epoch.js';
+import { given } from '../../core/units/given.js';
+import { type EpochCopies, lossEndsAt, lossIdOf } from '../../core/usage/epoch.js';
 import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 
 /** Reports of the servers: the trouble of each policy that keeps its paymaster from sponsoring at the moment, and of each chain. */
 export type ServingFacts = Polled<string, ServingReport['trouble']>;
 /** Versions of each chain whose token mode has stopped, according to the followers' reports. */
 export type LossFacts = Polled<number, ReadonlySet<string>>;
+/** How far replicas have followed the compiled objects. */
+export type ServedFacts = Polled<string, ServedReport>;
 
 type Reported = { readonly reports: Pick<Reports, 'all'> };
 
@@ -17,6 +21,10 @@ export function createServingFacts(deps: PolledDeps<string> & Reported): Serving
     const all = await deps.reports.all('serving');
     return new Map([...all].map(([subject, { trouble }]) => [subject, trouble]));
   });
+}
+
+export function createServedFacts(deps: PolledDeps<string> & Reported): ServedFacts {
+  return createPolled(deps, 'what replicas serve', () => deps.reports.all('served'));
 }
 
 /** A day that has ended counts as ended even if no report says so. */
@@ -41,6 +49,10 @@ export type UsageFact = {
   readonly level: Extract<ConditionReason<'UsageStoreLost'>, 'Kept' | 'Lost'>;
   /** The id of the loss, as soon as a follower has noted it. */
   readonly lossId?: string;
+  /** When signing begins again by itself. */
+  readonly endsAt?: EpochMs;
+  /** Of windows that began before, nobody knows what was used; 0: of none. */
+  readonly since: EpochMs;
 };
 export type UsageFacts = Polled<number, UsageFact>;
 
@@ -50,8 +62,9 @@ export function createUsageFacts(deps: PolledDeps<number> & { readonly epochs: E
     return new Map(
       [...all].map(([chainId, epoch]): [number, UsageFact] => {
         const lossId = lossIdOf(epoch);
-        if (lossId === undefined) return [chainId, { level: epoch.isMoved === true ? 'Lost' : 'Kept' }];
-        return [chainId, { level: 'Lost', lossId }];
+        const { since, isMoved } = epoch;
+        if (lossId === undefined) return [chainId, { level: isMoved === true ? 'Lost' : 'Kept', since }];
+        return [chainId, { level: 'Lost', lossId, since, ...given({ endsAt: lossEndsAt(epoch) }) }];
       }),
     );
   });

@@ -89,8 +89,8 @@ export function collectQuestions(
 ): Questions {
   const fundings = new Map<string, FundingQuestion>();
   const codes = new Map<string, Address>();
-  for (const { funding, contracts } of paymasters) {
-    if (funding !== undefined) fundings.set(fundingKey(funding), funding);
+  for (const { fundings: asked, contracts } of paymasters) {
+    for (const funding of asked) fundings.set(fundingKey(funding), funding);
     for (const address of contracts) codes.set(codeKey(address), address);
   }
   return { profiles: new Map(profiles.map((profile) => [profileKey(profile), profile])), fundings, codes };

@@ -12,6 +12,7 @@ import { finding, type Finding, isConditionTrue, setConditions } from '../../cor
 import { given } from '../../core/units/given.js';
 import type { Gauge } from '../../core/metrics.js';
 import type { Cache } from '../cache.js';
+import type { Confirmations } from '../confirmations.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { filesOf } from '../facts/facts.js';
 import type { LossFacts, ServingFacts, UsageFacts } from '../facts/reported-facts.js';
@@ -39,6 +40,7 @@ import { runAll, type StatusWriter } from './status.js';
 
 type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly cache: Cache;
+  readonly confirmations: Confirmations;
   readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain' | 'putList'>;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
@@ -123,10 +125,13 @@ export function inOrder(chains: readonly Chain[]): readonly Chain[] {
   return rank(chains, (chain) => isConditionTrue(chain, 'Programmed'));
 }
 
-async function store({ configs }: ChainReconcilerDeps, { config, lists }: CompiledChain): Promise<Finding> {
+async function store(
+  { configs, confirmations }: ChainReconcilerDeps,
+  { config, lists }: CompiledChain,
+): Promise<Finding> {
   try {
     for (const list of lists) await configs.putList(list);
-    await configs.putChain(config);
+    confirmations.storedChain(config.chainId, (await configs.putChain(config)).revision);
     return finding('Programmed', 'Programmed');
   } catch (error) {
     if (!isDomainError(error, 'INVALID_INPUT')) throw error;

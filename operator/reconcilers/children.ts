@@ -9,9 +9,10 @@ import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import { finding, type Finding } from '../../core/meta/conditions.js';
+import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
 import { given } from '../../core/units/given.js';
-import { parseKey } from '../../core/meta/meta.js';
+import { parseKey, type Condition } from '../../core/meta/meta.js';
+import type { Resources } from '../../core/resources/kinds.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Pace } from '../../adapters/pace.js';
@@ -20,7 +21,11 @@ import type { ChainFacts } from '../facts/chain-facts.js';
 import { codeFinding } from './findings.js';
 import { organisationOf } from './organisation.js';
 import { recall } from './recall.js';
+import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
+import { policyFindings, type Serving, type Usage } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
+
+type ChildKind = 'SmartContract' | 'PaymasterPolicy';
 
 type Deps = {
   readonly cache: Pick<Cache, 'contractsOf' | 'organisationsOf' | 'policiesOf'>;
@@ -29,6 +34,8 @@ type Deps = {
   readonly readMethods: ReadMethods;
   readonly pace: Pace;
   readonly reported: ReportedPolicies;
+  readonly serving: Serving;
+  readonly usage: Usage;
   readonly webhookRules: WebhookUrlRules;
   readonly clock: Clock;
 };
@@ -71,17 +78,20 @@ function codeFindings(
 }
 
 export async function writePolicies(
-  { statuses, pace, reported }: Deps,
+  { statuses, pace, reported, serving, usage }: Deps,
   compiled: CompiledPaymaster,
+  lost: readonly LostLimit[],
 ): Promise<void> {
   const outer = withoutContracts(compiled);
   await runAll(
     compiled.policies.map((policy) => async () => {
-      const sources = JSON.stringify([policy.accepted, outer.programmed, policy.policyId, policy.cycle]);
+      const { accepted, policyId, cycle } = policy;
+      const troubles = policyFindings({ serving, usage }, policy.object, policyId, lost);
+      const sources = JSON.stringify([accepted, outer.programmed, policyId, cycle, troubles]);
       if (reported.get(policy.object) === sources) return;
-      const own = childFindings(policy.accepted, outer);
-      const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
-      const status = policyStatus(policy, policy.cycle);
+      const own = childFindings(accepted, outer);
+      const findings = [...own, summarise(own, pausedHold(policy.object.spec.active)), ...troubles];
+      const status = policyStatus(policy, cycle);
       await statuses.write('PaymasterPolicy', policy.object, findings, status);
       reported.set(policy.object, sources);
     }),
@@ -105,13 +115,8 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
       tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
     }),
   );
-  const message = `There is no Paymaster "${name}" in this namespace: create it, or correct spec.paymasterRef.`;
-  const findingsOf = (accepted: Finding): readonly Finding[] => {
-    const own = [
-      accepted,
-      finding('ResolvedRefs', 'PaymasterNotFound', message),
-      finding('Programmed', 'Pending'),
-    ];
+  const findingsOf = (accepted: Finding, { status }: Resources[ChildKind]): readonly Finding[] => {
+    const own = [accepted, missing(name, status?.conditions), finding('Programmed', 'Pending')];
     return [...own, summarise(own)];
   };
   const actions = [
@@ -120,17 +125,29 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
         deps.statuses.write(
           'SmartContract',
           contract.object,
-          findingsOf(contract.accepted),
+          findingsOf(contract.accepted, contract.object),
           contractStatus(contract),
         ),
     ),
     ...policies.map((policy) => () => {
       // No cycle starts before there is a paymaster whose usage it could count.
       const status = policyStatus(policy, policy.object.status?.cycle);
-      return deps.statuses.write('PaymasterPolicy', policy.object, findingsOf(policy.accepted), status);
+      const findings = findingsOf(policy.accepted, policy.object);
+      return deps.statuses.write('PaymasterPolicy', policy.object, findings, status);
     }),
   ];
   await runAll(actions, pace);
+}
+
+/** `before`: whether there was one, the status alone remembers. */
+function missing(paymaster: string, before: readonly Condition[] | undefined): Finding {
+  const known = findCondition(before, 'ResolvedRefs');
+  if (known?.status === 'True' || known?.reason === 'PaymasterDeleted') {
+    const message = `The Paymaster "${paymaster}" was deleted: delete this object too, and remove it from the manifests that declare it; or create the Paymaster again.`;
+    return finding('ResolvedRefs', 'PaymasterDeleted', message);
+  }
+  const message = `There is no Paymaster "${paymaster}" in this namespace: create it, or correct spec.paymasterRef.`;
+  return finding('ResolvedRefs', 'PaymasterNotFound', message);
 }
 
 /** When a config is too large, only contracts are left out of it. */

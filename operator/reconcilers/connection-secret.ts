@@ -3,11 +3,12 @@ import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { isDomainError } from '../../core/errors.js';
+import { isDomainError, unreachable } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
+import { organisationLabel } from '../../core/tenant-access.js';
 
 /** Writes the Secret that `writeConnectionSecretToRef` names; undefined when it names none. */
 export type ConnectionSecretWriter = ReturnType<typeof createConnectionSecretWriter>;
@@ -23,20 +24,33 @@ export function createConnectionSecretWriter(deps: {
       const { metadata, spec } = paymaster;
       if (spec.writeConnectionSecretToRef === undefined) return undefined;
       const name = spec.writeConnectionSecretToRef.name;
+      const { namespace = '' } = metadata;
       try {
         const outcome = await deps.secrets.write({
-          namespace: metadata.namespace ?? '',
+          namespace,
           name,
           owner: { name: metadata.name, uid: metadata.uid },
           data: connectionData(paymaster, compiled),
         });
-        return outcome === 'not-ours'
-          ? finding(
+        switch (outcome) {
+          case 'written':
+          case 'unchanged':
+            return finding('ConnectionSecret', 'Written');
+          case 'not-ours':
+            return finding(
               'ConnectionSecret',
               'NotOurs',
               `Secret "${name}" belongs to somebody else: name another one.`,
-            )
-          : finding('ConnectionSecret', 'Written');
+            );
+          case 'denied':
+            return finding(
+              'ConnectionSecret',
+              'NotAllowed',
+              `The operator may not write Secrets in namespace "${namespace}". The platform allows it by an Organisation of that namespace and a label: kubectl label namespace ${namespace} ${organisationLabel}`,
+            );
+          default:
+            return unreachable(outcome);
+        }
       } catch (error) {
         // An outage or a conflict is retried with the whole reconcile; any other error must not keep the status from
         // being written.

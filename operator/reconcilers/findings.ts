@@ -7,16 +7,8 @@ import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
-import {
-  type CodeLevel,
-  fewOperations,
-  filesOf,
-  type FundingLevel,
-  type FundingQuestion,
-  ordinaryGas,
-  type ProfileFacts,
-  type Reachability,
-} from '../facts/facts.js';
+import { formatInstant } from '../../core/units/time.js';
+import { type CodeLevel, filesOf, type ProfileFacts, type Reachability } from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
 import type { ServingFacts, UsageFact } from '../facts/reported-facts.js';
 
@@ -160,19 +152,6 @@ export function signerFinding(facts: ProfileFacts, of: ProfilePlace, signers: Si
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 
-export function fundedFinding(level: FundingLevel, { profile, wallet }: FundingQuestion): Finding {
-  const { sponsorship, entryPoint } = profile;
-  const whose =
-    wallet === undefined
-      ? `contract ${sponsorship} in EntryPoint ${entryPoint}`
-      : `${wallet} in contract ${sponsorship}`;
-  const messages: Partial<Record<FundingLevel, string>> = {
-    Low: `The deposit of ${whose} covers fewer than ${fewOperations} operations of ${ordinaryGas} gas at the recent fees of the chain: top it up soon.`,
-    Empty: `The deposit of ${whose} is empty: top it up.`,
-  };
-  return finding('Funded', level, messages[level]);
-}
-
 export function noFundingWallet({ version }: ProfileConfig): Finding {
   const message = `Give spec.funding, or ask the platform for a default funding wallet of version ${version}.`;
   return finding('Funded', 'NoFundingWallet', message);
@@ -190,11 +169,12 @@ export function usageFinding(fact: UsageFact | undefined, { metadata }: Chain): 
   const accepted = metadata.annotations?.[acceptedLossAnnotation];
   if (accepted === fact.lossId) return finding('UsageStoreLost', 'LossAccepted');
   const other = accepted === undefined ? '' : ` The annotation that is there names another loss.`;
+  const end = fact.endsAt === undefined ? '' : ` Nothing is signed before ${formatInstant(fact.endsAt)}.`;
   const howTo = `To end the wait early, at the risk that docs/runbooks.md#paymasterusagestorelost states: kubectl annotate --overwrite chain ${metadata.name} ${acceptedLossAnnotation}=${fact.lossId} (without Kubernetes: the same annotation in its manifest)`;
   return finding(
     'UsageStoreLost',
     'Lost',
-    `${conditionReasons.UsageStoreLost.Lost.text} ${howTo}${other && `.${other}`}`,
+    `${conditionReasons.UsageStoreLost.Lost.text}${end} ${howTo}${other && `.${other}`}`,
   );
 }
 

@@ -42,7 +42,11 @@ function isReplaced({ before, after }: Change): boolean {
 
 /** Every root that may need work: for the start, and for when this process begins to lead. */
 export function allKeys(cache: Cache): Keys {
-  const objects = [...reconciledKinds.flatMap((kind) => cache.all<Kind>(kind)), ...cache.allLeaving()];
+  return rootsOf([...reconciledKinds.flatMap((kind) => cache.all<Kind>(kind)), ...cache.allLeaving()]);
+}
+
+/** The roots that these objects are compiled into. */
+export function rootsOf(objects: readonly AnyResource[]): Keys {
   const roots = objects.map(rootOf);
   const keysAt = (root: RootKind) => unique(roots.filter(({ kind }) => kind === root).map(({ key }) => key));
   return {

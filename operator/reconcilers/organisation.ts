@@ -1,4 +1,4 @@
-import { budgetsFinding } from '../../core/config/budgets.js';
+import { budgetNames, budgetsFinding } from '../../core/config/budgets.js';
 import { isRefusal, checkAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
@@ -12,6 +12,7 @@ import type { Cache } from '../cache.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { lastingOf } from './lasting.js';
 import type { OfferedChains } from './offered-chains.js';
+import { budgetFindings, type Serving } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
 /** The Organisation that counts for a namespace: of those that name it, one already in use, else the oldest. */
@@ -27,6 +28,7 @@ export function createOrganisationReconciler(deps: {
   readonly cache: Pick<Cache, 'organisationsOf' | 'paymastersIn'>;
   readonly offeredChains: Pick<OfferedChains, 'get'>;
   readonly statuses: StatusWriter;
+  readonly serving: Serving;
   /** Absent when the dashboard needs no grants. */
   readonly tenantAccess?: TenantAccess;
   readonly clock: Clock;
@@ -60,7 +62,8 @@ export function createOrganisationReconciler(deps: {
         const before = findCondition(organisation.status?.conditions, 'Ready');
         const why = access?.status === 'False' ? access.message : before?.message;
         const hold = block?.isBlocked === true ? finding('Ready', 'NoAccess', why) : undefined;
-        const findings = [accepted, ...details, summarise([accepted], hold)];
+        const budgets = budgetFindings(deps.serving, organisation, budgetNames(organisation));
+        const findings = [accepted, ...details, summarise([accepted], hold), ...budgets];
         await deps.statuses.write('Organisation', organisation, findings, {});
       }),
     );

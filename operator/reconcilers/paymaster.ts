@@ -16,23 +16,25 @@ import { findCondition, finding, isConditionTrue, type Finding } from '../../cor
 import { parseKey } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import { lostLimits, type LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Pace } from '../../adapters/pace.js';
 import { createTurns } from '../../adapters/turns.js';
 import { contestedName, type Cache } from '../cache.js';
+import type { Confirmations } from '../confirmations.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { FundingQuestion } from '../facts/facts.js';
 import type { PlatformView } from '../facts/platform-view.js';
-import type { ServingFacts } from '../facts/reported-facts.js';
+import type { ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { writeContracts, writeOrphans, writePolicies, type ReportedPolicies } from './children.js';
 import type { ConnectionSecretWriter } from './connection-secret.js';
-import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from './findings.js';
+import { contractFindings, noFundingWallet, signerFinding } from './findings.js';
+import { fundedFinding } from './funded-finding.js';
 import { recallProfile } from './chain.js';
 import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
-import { lastingOf, type Lasting } from './lasting.js';
 import { recall } from './recall.js';
 import { servingFinding } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
@@ -48,6 +50,9 @@ type PaymasterReconcilerDeps = {
   readonly view: Pick<PlatformView, 'profile' | 'blocker' | 'unpriced'>;
   /** Reports of the servers; undefined without reports. */
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
+  /** Undefined without a source of facts about the usage store. */
+  readonly usage: Pick<UsageFacts, 'of' | 'isKnown'> | undefined;
+  readonly confirmations: Confirmations;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
   readonly signers: Pick<Signers, 'get' | 'place' | 'problem'>;
@@ -80,35 +85,59 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     // Whether the name is free is read from the store: another one that has it must not be stored in between.
     const stored = await turns.run(contestedName(paymaster), async () => {
       const { sources, read } = await gather(deps, key, paymaster);
-      return store(deps, await deps.pace.run(compileInParts(sources)), read);
+      return store(deps, { key, paymaster, read }, await deps.pace.run(compileInParts(sources)));
     });
     askChain(deps, key, stored);
-    const secret = await writeStatuses(deps, paymaster, stored);
-    if (secret === undefined) return done;
-    const { lookAgainMs = Infinity } = secretBlock(deps, paymaster, secret);
-    if (secret.status !== 'False') return { requeueAfterMs: Math.min(secretCheckMs(stored), lookAgainMs) };
-    const hasFailed = findCondition(paymaster.status?.conditions, 'ConnectionSecret')?.status === 'False';
-    return { requeueAfterMs: hasFailed ? secretRetryMs : firstSecretRetryMs };
+    const lost = lostUsage(deps, stored);
+    const secret = await writeStatuses(deps, paymaster, stored, lost);
+    const waits = [
+      ...lost.map(({ until }) => until - deps.clock.now()),
+      ...secretWaits(deps, paymaster, stored, secret),
+    ];
+    return waits.length === 0 ? done : { requeueAfterMs: Math.min(...waits) };
   };
+}
+
+/** Limits that refuse everything since a loss of usage data. */
+function lostUsage(deps: PaymasterReconcilerDeps, { config }: CompiledPaymaster): readonly LostLimit[] {
+  const since = deps.usage?.of(config.chainId)?.since ?? 0;
+  return since === 0 ? [] : lostLimits(config.limits, since, deps.clock.now());
+}
+
+/** After how long its Secret is written again; empty for a Paymaster that names no Secret. */
+function secretWaits(
+  deps: PaymasterReconcilerDeps,
+  { status }: Paymaster,
+  stored: CompiledPaymaster,
+  secret: Finding | undefined,
+): readonly number[] {
+  if (secret === undefined) return [];
+  const before = findCondition(status?.conditions, 'ConnectionSecret');
+  const isNewFailure = secret.status === 'False' && before?.status !== 'False';
+  return [isNewFailure ? firstSecretRetryMs : secretCheckMs(deps, stored)];
 }
 
 /** Access is still being granted when the Organisation is as new as the Paymaster. */
 const firstSecretRetryMs = 3_000;
-/** After that it waits until somebody grants access or renames a Secret, and no event reports that. */
-const secretRetryMs = 60_000;
 
 /**
- * The operator has no right to watch Secrets, so it reads each Secret that it wrote every five to ten minutes: a Secret
- * that somebody deleted or changed is written again. The times are spread by id, so that thousands do not come at once.
+ * The operator may not read Secrets, so it writes each again and again: one that somebody deleted or changed comes back, and one
+ * that it may write by now is written. Within 25 seconds while there are few, about one a second of hundreds, and each within ten
+ * minutes. The times are spread by id, so that thousands do not come at once.
  */
-function secretCheckMs({ config }: CompiledPaymaster): number {
+function secretCheckMs(
+  { cache }: Pick<PaymasterReconcilerDeps, 'cache'>,
+  { config }: CompiledPaymaster,
+): number {
   const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
-  return 300_000 * (1 + spread);
+  const longestMs = Math.min(Math.max(cache.countSecrets() * 1_000, 25_000), 600_000);
+  return (longestMs / 2) * (1 + spread);
 }
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
   const { namespace = '', name } = parseKey(key);
   deps.facts.removePaymaster(key);
+  deps.confirmations.forget(key);
   const generation = organisationOf(deps.cache, namespace)?.spec.tenantGeneration ?? 1;
   // Its status, which named the tenant for which it was served, is gone. The sweep finds any older config.
   for (const each of new Set([generation, Math.max(1, generation - 1), 1]))
@@ -181,44 +210,47 @@ function contendersFor(rivals: readonly Paymaster[], self: Paymaster): readonly 
   return [...new Set([...oldest, ...serving])];
 }
 
+/** `isServed`: by a replica, in its present form or in the one before. */
+type StoredPaymaster = CompiledPaymaster & { readonly isServed: boolean };
+
 /** Stores the config; when the store refuses it, `programmed` says so. An outage is thrown and retried. */
 async function store(
-  { configs }: PaymasterReconcilerDeps,
+  { configs, confirmations }: PaymasterReconcilerDeps,
+  {
+    key,
+    paymaster,
+    read,
+  }: { readonly key: string; readonly paymaster: Paymaster; readonly read: ReadConfig },
   compiled: CompiledPaymaster,
-  read: ReadConfig,
-): Promise<CompiledPaymaster> {
+): Promise<StoredPaymaster> {
   try {
     for (const list of compiled.lists) await configs.putList(list);
-    await configs.putPaymaster(compiled.config, read);
-    return compiled;
+    const { revision } = await configs.putPaymaster(compiled.config, read);
+    const before = read.stored?.config;
+    // A change must not take Ready away: what was served before is, until a replica has the change.
+    const isReady = findCondition(paymaster.status?.conditions, 'Ready')?.status === 'True';
+    const goesOn = isReady && before !== undefined && before.deletedAt === undefined;
+    return {
+      ...compiled,
+      isServed: confirmations.isServed(key, compiled.config.chainId, goesOn ? undefined : revision),
+    };
   } catch (error) {
     if (!isDomainError(error, 'INVALID_INPUT')) throw error;
     return {
       ...compiled,
+      isServed: true,
       programmed: finding('Programmed', 'StoreRejected', `The store refused: ${error.message}`),
     };
   }
 }
 
-function secretBlock({ clock }: PaymasterReconcilerDeps, { status }: Paymaster, secret: Finding): Lasting {
-  return lastingOf(status?.conditions, secret, 'SecretNotWritten', clock.now());
-}
-
-/**
- * A Secret that has not been written for a minute keeps the paymaster from being ready: a reader would find another's.
- */
-function withSecret(
-  deps: PaymasterReconcilerDeps,
-  paymaster: Paymaster,
-  findings: readonly Finding[],
-  secret: Finding,
-): readonly Finding[] {
-  if (!secretBlock(deps, paymaster, secret).isBlocked) return findings;
-  // While it recovers, its former condition stays.
-  const before = findCondition(paymaster.status?.conditions, 'Ready');
-  const message = secret.status === 'False' ? secret.message : before?.message;
+/** A paymaster whose Secret is not written is not ready: a client that waits for it would find no Secret, or another's. */
+function withSecret(findings: readonly Finding[], secret: Finding): readonly Finding[] {
+  if (secret.status !== 'False') return findings;
   return findings.map((each) =>
-    each.type === 'Ready' && each.status !== 'False' ? finding('Ready', 'SecretNotWritten', message) : each,
+    each.type === 'Ready' && each.status !== 'False'
+      ? finding('Ready', 'SecretNotWritten', secret.message)
+      : each,
   );
 }
 
@@ -227,7 +259,7 @@ function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: Compiled
   deps.facts.setPaymaster(key, {
     chainId: compiled.config.chainId,
     profile: compiled.profile,
-    funding: fundingQuestion(deps, compiled),
+    fundings: fundingQuestions(deps, compiled),
     contracts: compiled.contracts.flatMap(({ served }) => (served === undefined ? [] : [served.address])),
   });
 }
@@ -236,19 +268,20 @@ function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: Compiled
 async function writeStatuses(
   deps: PaymasterReconcilerDeps,
   paymaster: Paymaster,
-  compiled: CompiledPaymaster,
+  compiled: StoredPaymaster,
+  lost: readonly LostLimit[],
 ): Promise<Finding | undefined> {
   let secret: Finding | undefined;
   const actions = [
     () => writeContracts(deps, compiled),
-    () => writePolicies(deps, compiled),
+    () => writePolicies(deps, compiled, lost),
     async () => {
       secret = await deps.connectionSecrets.write(paymaster, compiled);
-      const findings = paymasterFindings(deps, paymaster, compiled);
+      const findings = paymasterFindings(deps, paymaster, compiled, lost);
       await deps.statuses.write(
         'Paymaster',
         paymaster,
-        secret === undefined ? findings : [...withSecret(deps, paymaster, findings, secret), secret],
+        secret === undefined ? findings : [...withSecret(findings, secret), secret],
         compiled.status,
       );
     },
@@ -260,7 +293,8 @@ async function writeStatuses(
 function paymasterFindings(
   deps: PaymasterReconcilerDeps,
   paymaster: Paymaster,
-  compiled: CompiledPaymaster,
+  compiled: StoredPaymaster,
+  lost: readonly LostLimit[],
 ): readonly Finding[] {
   const { accepted, resolved, programmed, openSponsorship, checksum, profile } = compiled;
   const own = [accepted, resolved, programmed];
@@ -275,16 +309,17 @@ function paymasterFindings(
   const known = (found: Finding): Finding =>
     recall(found, paymaster.status?.conditions, paymaster.metadata.generation);
   const signer = known(signerFinding(facts, { chainId, profile }, deps.signers));
-  const question = fundingQuestion(deps, compiled);
-  const funded =
-    question === undefined
-      ? noFundingWallet(profile)
-      : known(fundedFinding(deps.facts.funding(chainId, question), question));
+  const questions = fundingQuestions(deps, compiled);
+  const isPaid = questions.length > 0;
+  const funded = isPaid
+    ? known(fundedFinding(deps, compiled.config, questions, paymaster))
+    : noFundingWallet(profile);
   const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
   // An empty deposit ends when somebody tops it up. That nobody's deposit pays is a mistake in the resources.
-  const unpaid = question === undefined ? [funded] : [];
-  const ready = summarise([...own, ...contract, signer, ...unpaid], hold(deps, paymaster, compiled));
-  const serving = servingFinding(deps, paymaster, compiled, { ready, funded });
+  const unpaid = isPaid ? [] : [funded];
+  const sound = summarise([...own, ...contract, signer, ...unpaid], hold(deps, paymaster, compiled));
+  const ready = sound.status === 'True' && !compiled.isServed ? finding('Ready', 'NotServed') : sound;
+  const serving = servingFinding(deps, paymaster, compiled, { ready, funded, lost });
   return [...own, ready, serving, signer, funded, ...told];
 }
 
@@ -316,16 +351,16 @@ function unpricedBudget(
   return finding('Ready', 'NoNativePrice', message);
 }
 
-/** The deposit that pays; undefined when no deposit may. */
-function fundingQuestion(
+/** The accounts that pay, all of which an operation draws on; none when no deposit may. */
+function fundingQuestions(
   { layouts }: Pick<PaymasterReconcilerDeps, 'layouts'>,
   { config, profile }: CompiledPaymaster,
-): FundingQuestion | undefined {
-  if (profile === undefined) return undefined;
+): readonly FundingQuestion[] {
+  if (profile === undefined) return [];
   if (layouts[profile.layout].sponsorship.fundingBalanceCall === undefined)
-    return maySpendSharedDeposit(profile, config.namespace) ? { profile } : undefined;
+    return maySpendSharedDeposit(profile, config.namespace) ? [{ profile }] : [];
   const wallet = config.fundingAddress ?? defaultFundingOf(profile, config.namespace);
-  return wallet && { profile, wallet };
+  return wallet === undefined ? [] : [{ profile, wallet }, { profile }];
 }
 
 function nameOf({ metadata }: Paymaster): string {

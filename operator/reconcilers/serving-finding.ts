@@ -1,75 +1,190 @@
 import type { CompiledPaymaster } from '../../core/config/compile.js';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
-import type { ServingTrouble } from '../../core/policy/serving-reports.js';
+import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
+import { fundsSubject, type ServingTrouble } from '../../core/policy/serving-reports.js';
+import type { Organisation } from '../../core/resources/organisation.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import { toAddressKey } from '../../core/units/address.js';
 import type { PlatformView } from '../facts/platform-view.js';
-import type { ServingFacts } from '../facts/reported-facts.js';
+import type { ServingFacts, UsageFacts } from '../facts/reported-facts.js';
+
+/** Reports of the servers; undefined without reports. */
+export type Serving = Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
+
+/** Facts about the usage store; undefined without a source of them. */
+export type Usage = Pick<UsageFacts, 'isKnown'> | undefined;
 
 type Deps = {
   readonly view: Pick<PlatformView, 'unpriced'>;
-  /** Reports of the servers; undefined without reports. */
-  readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
+  readonly serving: Serving;
+  readonly usage: Usage;
 };
 
 /**
- * Condition `Serving`: whether operations are signed now, as far as the operator and the servers know. `ready` and
- * `funded` are the conditions that come before it.
+ * Condition `Serving`: whether operations are signed now, as far as the operator and the servers know. Its reason is the most severe
+ * trouble, its message names all. `ready` and `funded` are the conditions that come before it.
  */
 export function servingFinding(
   deps: Deps,
   paymaster: Paymaster,
   compiled: CompiledPaymaster,
-  before: { readonly ready: Finding; readonly funded: Finding },
+  before: { readonly ready: Finding; readonly funded: Finding; readonly lost: readonly LostLimit[] },
 ): Finding {
-  return keptServing(deps, paymaster, present(deps, compiled, before));
+  const [first, ...others] = [
+    ...ownTroubles(before),
+    ...before.lost.map(({ text }) => finding('Serving', 'UsageLost', text)),
+    ...policyTroubles(deps.serving, compiled),
+    ...tokenTroubles(deps, compiled),
+  ];
+  if (first === undefined) return keptServing(deps, paymaster, finding('Serving', 'Serving'));
+  const message = [first, ...others].map((each) => each.message).join(' ');
+  return keptServing(deps, paymaster, { ...first, message });
 }
 
 /**
- * After a start, the reported troubles stay until the servers were asked: otherwise each restart would flip the
+ * After a start, what is reported of budgets and of lost usage stays until reports were read: otherwise each restart would flip the
  * condition twice.
  */
-function keptServing({ serving }: Deps, { status, metadata }: Paymaster, found: Finding): Finding {
+function keptServing({ serving, usage }: Deps, { status, metadata }: Paymaster, found: Finding): Finding {
   const before = findCondition(status?.conditions, 'Serving');
-  const isMet = before?.reason === 'LimitFull' || before?.reason === 'WebhookFailing';
-  const mayStand = serving?.isKnown() === false && found.status === 'True';
-  return mayStand && isMet && before.observedGeneration === metadata.generation
-    ? finding('Serving', before.reason === 'LimitFull' ? 'LimitFull' : 'WebhookFailing', before.message)
-    : found;
+  if (found.status !== 'True' || before?.observedGeneration !== metadata.generation) return found;
+  for (const [reason, source] of [
+    ['UsageLost', usage],
+    ['LimitFull', serving],
+  ] as const)
+    if (before.reason === reason && source?.isKnown() === false)
+      return finding('Serving', reason, before.message);
+  return found;
 }
 
-function present(
-  { serving, view }: Deps,
-  { policies, profile, config }: CompiledPaymaster,
-  { ready, funded }: { readonly ready: Finding; readonly funded: Finding },
-): Finding {
-  if (ready.status === 'False') return finding('Serving', 'NotReady', ready.message);
-  if (funded.status === 'False') return finding('Serving', 'DepositEmpty', funded.message);
-  if (ready.status === 'Unknown' || funded.status === 'Unknown') return finding('Serving', 'Unknown');
-  const budgets = config.limits.filter(({ budget }) => budget === true);
-  const met = (trouble: ServingTrouble): string =>
+function ownTroubles({
+  ready,
+  funded,
+}: {
+  readonly ready: Finding;
+  readonly funded: Finding;
+}): readonly Finding[] {
+  const isUnknown = ready.status === 'Unknown' || funded.status === 'Unknown';
+  return [
+    ...(ready.status === 'False' ? [finding('Serving', 'NotReady', ready.message)] : []),
+    ...(funded.status === 'False' ? [finding('Serving', 'DepositEmpty', funded.message)] : []),
+    ...(isUnknown
+      ? [finding('Serving', 'Unknown', ready.status === 'Unknown' ? ready.message : undefined)]
+      : []),
+  ];
+}
+
+function policyTroubles(serving: Serving, { policies, config }: CompiledPaymaster): readonly Finding[] {
+  const named = (trouble: ServingTrouble): string =>
     [
       ...policies
-        .filter(({ policyId, object }) => object.spec.active !== false && serving?.of(policyId) === trouble)
+        .filter(({ policyId, object }) => policyTrouble(serving, object, policyId) === trouble)
         .map(({ object }) => `"${object.spec.name}"`),
-      ...budgets
-        .filter(({ policyId }) => serving?.of(policyId) === trouble)
+      ...config.limits
+        .filter(({ budget, policyId }) => budget === true && serving?.of(policyId) === trouble)
         .map(({ name }) => `budget "${name}" of the Organisation`),
     ].join(', ');
-  const [full, failing] = [met('LimitFull'), met('WebhookFailing')];
-  if (full !== '')
-    return finding('Serving', 'LimitFull', `Full: ${full}. Wait for the next cycle, or raise the threshold.`);
-  if (failing !== '')
-    return finding(
-      'Serving',
-      'WebhookFailing',
-      `No answer from the host of ${failing}: operations are refused.`,
-    );
-  const unpriced = profile?.token === undefined ? '' : view.unpriced(config.chainId);
-  return unpriced === ''
-    ? finding('Serving', 'Serving')
-    : finding(
-        'Serving',
-        'TokensUnpriced',
-        `Sponsorships are signed; payments in ${unpriced} are refused: see the FeeTokens.`,
-      );
+  const [failing, full] = [named('WebhookFailing'), named('LimitFull')];
+  return [
+    ...(failing === ''
+      ? []
+      : [
+          finding(
+            'Serving',
+            'WebhookFailing',
+            `No answer from the host of ${failing}: operations are refused.`,
+          ),
+        ]),
+    ...(full === ''
+      ? []
+      : [finding('Serving', 'LimitFull', `Full: ${full}. Wait for the next cycle, or raise the threshold.`)]),
+  ];
+}
+
+function tokenTroubles({ serving, view }: Deps, { profile, config }: CompiledPaymaster): readonly Finding[] {
+  if (profile?.token === undefined) return [];
+  const unpriced = view.unpriced(config.chainId);
+  return [
+    ...(isTokenBudgetFull(serving, config.chainId, profile) ? [finding('Serving', 'TokenBudgetFull')] : []),
+    ...(unpriced === ''
+      ? []
+      : [
+          finding(
+            'Serving',
+            'TokensUnpriced',
+            `Sponsorships are signed; payments in ${unpriced} are refused: see the FeeTokens.`,
+          ),
+        ]),
+  ];
+}
+
+function isTokenBudgetFull(serving: Serving, chainId: number, { token }: ProfileConfig): boolean {
+  if (token === undefined) return false;
+  return (
+    serving?.of(fundsSubject(chainId, { contract: toAddressKey(token) }, 'tokens')) === 'TokenBudgetFull'
+  );
+}
+
+/**
+ * What servers report of an active policy. After a start, its condition stands until they were asked.
+ */
+function policyTrouble(
+  serving: Serving,
+  { spec, status, metadata }: PaymasterPolicy,
+  policyId: string,
+): ServingTrouble | undefined {
+  if (spec.active === false) return undefined;
+  const trouble = serving?.of(policyId);
+  if (trouble === 'LimitFull' || trouble === 'WebhookFailing') return trouble;
+  if (serving?.isKnown() !== false) return undefined;
+  const wasHere = (type: 'Exhausted' | 'HostFailing'): boolean =>
+    findCondition(status?.conditions, type)?.observedGeneration === metadata.generation;
+  if (wasHere('Exhausted')) return 'LimitFull';
+  return wasHere('HostFailing') ? 'WebhookFailing' : undefined;
+}
+
+/** The conditions of a policy that keeps its paymaster from sponsoring; without trouble it has none of them. */
+export function policyFindings(
+  { serving, usage }: Pick<Deps, 'serving' | 'usage'>,
+  object: PaymasterPolicy,
+  policyId: string,
+  lost: readonly LostLimit[],
+): readonly Finding[] {
+  const text = lost.find((each) => each.policyId === policyId)?.text ?? keptLoss(usage, object);
+  if (text !== undefined) return [finding('Exhausted', 'UsageLost', text)];
+  switch (policyTrouble(serving, object, policyId)) {
+    case 'LimitFull':
+      return [finding('Exhausted', 'LimitFull')];
+    case 'WebhookFailing':
+      return [finding('HostFailing', 'WebhookFailing')];
+    default:
+      return [];
+  }
+}
+
+/** After a start, until the copies of epochs were read. */
+function keptLoss(usage: Usage, { spec, status, metadata }: PaymasterPolicy): string | undefined {
+  const before = findCondition(status?.conditions, 'Exhausted');
+  if (usage?.isKnown() !== false || spec.active === false || before?.reason !== 'UsageLost') return undefined;
+  return before.observedGeneration === metadata.generation ? before.message : undefined;
+}
+
+/** Budgets of an Organisation that are full; `names` by policyId. */
+export function budgetFindings(
+  serving: Serving,
+  { status }: Organisation,
+  names: ReadonlyMap<string, string>,
+): readonly Finding[] {
+  if (serving?.isKnown() === false) {
+    const before = findCondition(status?.conditions, 'Exhausted');
+    return before === undefined ? [] : [finding('Exhausted', 'BudgetFull', before.message)];
+  }
+  const full = [...names]
+    .filter(([policyId]) => serving?.of(policyId) === 'LimitFull')
+    .map(([, name]) => `"${name}"`);
+  if (full.length === 0) return [];
+  const message = `Full: budget ${full.join(', ')}. Wait for the next cycle, or raise the amount.`;
+  return [finding('Exhausted', 'BudgetFull', message)];
 }

@@ -17,10 +17,10 @@ export type Transition = {
 /** Summaries and details of other conditions: their cause has a separate event. */
 const toldOnlyByStatus: ReadonlySet<string> = new Set(['Programmed', 'Serving']);
 
-/** Reasons that end by themselves when the rest of a folder has been applied. */
+/** Reasons that end by themselves when the rest of a folder has been applied, or an object has been replaced. */
 const missing: Readonly<Record<string, ReadonlySet<string>>> = {
   Accepted: new Set(['NoOrganisation']),
-  ResolvedRefs: new Set(['ChainNotFound', 'VersionNotFound', 'PaymasterNotFound']),
+  ResolvedRefs: new Set(['ChainNotFound', 'VersionNotFound', 'PaymasterNotFound', 'PaymasterDeleted']),
 };
 
 /**

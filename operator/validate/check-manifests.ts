@@ -12,9 +12,11 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { given } from '../../core/units/given.js';
 import { plusMs, systemClock, type Clock } from '../../core/units/time.js';
 import { createCache } from '../cache.js';
 import { createPace } from '../../adapters/pace.js';
+import { createConfirmations } from '../confirmations.js';
 import { createMethodReader } from '../method-reader.js';
 import { createChainReconciler } from '../reconcilers/chain.js';
 import { createConnectionSecretWriter } from '../reconcilers/connection-secret.js';
@@ -41,8 +43,12 @@ export type CheckRules = {
 export type CheckResult = {
   /** The problems for which the store refuses objects, as an API server would. */
   readonly problems: readonly ManifestProblem[];
-  /** Each object that was stored, with the status that the operator gives it. */
-  readonly objects: readonly { readonly manifest: ManifestObject; readonly object: AnyResource }[];
+  /** Each object that was stored, with the status that the operator gives it. `before`: as the context has it. */
+  readonly objects: readonly {
+    readonly manifest: ManifestObject;
+    readonly object: AnyResource;
+    readonly before?: AnyResource;
+  }[];
 };
 
 /**
@@ -71,9 +77,14 @@ export async function checkManifests(
     );
     await work();
     time.advance();
+    const before = new Map((await stored(resources, objects)).map((each) => [each.manifest, each.object]));
     const { problems } = await applyManifests(resources, [{ objects }], known);
     await work();
-    return { problems: [...inherited.problems, ...problems], objects: await stored(resources, objects) };
+    const after = await stored(resources, objects);
+    return {
+      problems: [...inherited.problems, ...problems],
+      objects: after.map((each) => ({ ...each, ...given({ before: before.get(each.manifest) }) })),
+    };
   } finally {
     db.close();
   }
@@ -107,11 +118,21 @@ async function startReconcilers(
   await cache.start(() => (changes += 1));
   const offeredChains = createOfferedChains({ cache, layouts });
   const statuses = createStatusWriter({ resources, cache, announcer: { announce: () => undefined }, clock });
-  const shared = { cache, configs, statuses, facts: noChainFacts, signers: anySigner, layouts, clock };
+  const shared = {
+    cache,
+    configs,
+    statuses,
+    facts: noChainFacts,
+    confirmations: createConfirmations(() => undefined),
+    signers: anySigner,
+    layouts,
+    clock,
+  };
   const paymasters = createPaymasterReconciler({
     ...shared,
     view: { profile: noChainFacts.profile, blocker: () => undefined, unpriced: () => '' },
     serving: undefined,
+    usage: undefined,
     offeredChains,
     connectionSecrets: createConnectionSecretWriter({
       secrets: noSecrets,
@@ -139,7 +160,13 @@ async function startReconcilers(
     log: silentLogger,
     stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });
-  const organisations = createOrganisationReconciler({ cache, statuses, clock, offeredChains });
+  const organisations = createOrganisationReconciler({
+    cache,
+    statuses,
+    clock,
+    offeredChains,
+    serving: undefined,
+  });
 
   return async () => {
     for (let pass = 0; pass < mostPasses; pass += 1) {

@@ -4,6 +4,8 @@ import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js'
 import type { Kind } from '../../core/resources/kinds.js';
 import type { Condition } from '../../core/meta/meta.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
+import { countLeft, describeCountLeft } from '../../core/policy/spending-limit/count-left.js';
+import { systemClock } from '../../core/units/time.js';
 import type { CheckResult } from './check-manifests.js';
 
 /** One mistake or remark, with its place. */
@@ -26,6 +28,7 @@ export function findingsOf(
 ): readonly ValidationFinding[] {
   const found = [
     ...[...parseProblems, ...problems].map(ofProblem),
+    ...objects.flatMap(forgotten),
     ...objects.flatMap(({ manifest, object }) =>
       (object.status?.conditions ?? []).flatMap((condition) => {
         const severity = severityOf(condition);
@@ -67,16 +70,24 @@ function ofCondition(
 ): ValidationFinding {
   // A message that begins with a field names the place; any other message is about the object.
   const field = /^spec(\.\w+|\[\d+\])+/.exec(message)?.[0] ?? 'metadata.name';
+  return { ...placeOf(manifest, field), severity, condition: { type, status, reason }, message };
+}
+
+/** A limit whose count the change would begin anew. */
+function forgotten({ manifest, object, before }: CheckResult['objects'][number]): ValidationFinding[] {
+  if (object.kind !== 'PaymasterPolicy' || before?.kind !== 'PaymasterPolicy') return [];
+  const [was, is] = [before.spec.spendingLimit, object.spec.spendingLimit];
+  const left = was && is && countLeft(was, is, { policyId: '', now: systemClock.now() });
+  if (left === undefined) return [];
+  const field = 'spec.spendingLimit';
+  const kept = left.canBeKept ? `; ${field}.keepCount: true keeps it` : '';
+  const message = `${describeCountLeft(left, undefined)}${kept}`;
+  return [{ ...placeOf(manifest, field), severity: 'warning', message }];
+}
+
+function placeOf(manifest: ManifestObject, field: string) {
   const { file, line, column } = manifest.locate({ field, expected: '' });
-  return {
-    severity,
-    file,
-    line,
-    column,
-    object: nameOf(manifest),
-    condition: { type, status, reason },
-    message,
-  };
+  return { file, line, column, object: nameOf(manifest) };
 }
 
 function nameOf({

@@ -32,6 +32,7 @@ import { createParsers } from './parse.js';
 import { createPlatformRouter } from './platform/router.js';
 import { createProgrammedWait } from './programmed.js';
 import { createRouter } from './router.js';
+import { createTokenUse } from './token-use.js';
 import { createWrites } from './writes.js';
 
 /**
@@ -40,12 +41,12 @@ import { createWrites } from './writes.js';
  * write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
-  const { resources, configs, fundingMessages, masterKeys, webhooks, clock, log, usage } = deps;
+  const { resources, configs, texts, masterKeys, webhooks, clock, log, usage } = deps;
   const { ledger, webhookUrls = {}, quotas = {}, platformTokens, explanations, events } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
-    fundingMessages,
+    texts,
     configs,
     masterKeys,
     webhooks,
@@ -65,6 +66,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     // Object names make duplicate creates collide in the store, however many replicas there are. Turns close the gap for renames and quotas
     // inside this process, so that an installation with one dashboard replica does not rely on a second check by the operator.
     turns: createTurns(),
+    tokenUse: createTokenUse({ texts, clock }),
     methodsOf: createMethodReading(deps.abiPatienceMs),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(webhookUrls),
@@ -73,7 +75,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   const openApi = createOpenApi();
   const ownSessionKey = randomBytes(32);
   const sessions = createSessions({ key: deps.sessionKey ?? (() => ownSessionKey), clock });
-  const ended = createEndedSessions(fundingMessages);
+  const ended = createEndedSessions(texts);
   const credentialOf = createCredentialOf(sessions);
   const limit = createCallLimits({ ...deps, credentialOf });
   const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });
@@ -101,16 +103,19 @@ export function createDashboard(deps: DashboardDeps): Express {
   app.use([prefix, managePrefix], observe(deps), cors(corsOptions), limit);
   app.get(`${prefix}/openapi.json`, (_request, response) => void response.json(openApi));
   app.use(prefix, createRouter(documentEndpoints, routing));
-  app.use(prefix, (request) => {
-    throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
-  });
+  app.use(prefix, noSuchEndpoint);
   app.use(managePrefix, createPlatformRouter(platformEndpoints, { ...routing, tokens: platformTokens }));
   app.use(managePrefix, createRouter(manageEndpoints, routing));
+  app.use(managePrefix, noSuchEndpoint);
   if (deps.hasConsole !== false)
     app.use(consolePrefix, observe(deps), createConsole({ ...deps, sessions, ended, authenticator }));
   app.use([prefix, managePrefix, consolePrefix], answerError(deps));
   return app;
 }
+
+const noSuchEndpoint: RequestHandler = ({ method, baseUrl, path }) => {
+  throw new DomainError('NOT_FOUND', `There is no ${method} ${baseUrl}${path}`);
+};
 
 /** Any web page may call: the API is protected by its two headers, which a browser never adds by itself. */
 const corsOptions: cors.CorsOptions = {
@@ -123,6 +128,7 @@ const corsOptions: cors.CorsOptions = {
     'Content-Type',
     'If-Match',
     'If-None-Match',
+    'Idempotency-Key',
     'X-Request-Id',
   ],
   exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After', 'ETag'],

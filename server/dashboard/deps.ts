@@ -6,12 +6,12 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import type { ChangeLog } from '../../core/ledger/change.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
 import type { ObjectNames } from '../../core/ledger/object-names.js';
-import type { FundingMessages } from '../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../core/usage/kept-texts.js';
 import type { UsageReading } from '../../core/usage/usage-store.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
-import type { RateLimit } from '../../core/resources/paymaster.js';
+import type { RateLimit } from '../../core/resources/schema-parts.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys, PlatformTokens } from '../../core/secrets.js';
@@ -25,6 +25,7 @@ import type { LastSeen } from './last-seen.js';
 import type { Parsers } from './parse.js';
 import type { ProgrammedWait } from './programmed.js';
 import type { FairLedger } from './ledger/fair-ledger.js';
+import type { TokenUse } from './token-use.js';
 import type { Writes } from './writes.js';
 
 export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
@@ -32,7 +33,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster' | 'getChain' | 'getList'>;
   /** What the stores last said. Default: it begins empty, and only calls fill it. */
   readonly lastSeen?: LastSeen;
-  readonly fundingMessages: FundingMessages;
+  readonly texts: KeptTexts;
   /** Present use of limits and balances. */
   readonly usage: UsageReading;
   /** Where decisions and their cost are kept. Default: nowhere, and its endpoints answer 501. */
@@ -72,15 +73,7 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  | 'configs'
-  | 'fundingMessages'
-  | 'masterKeys'
-  | 'clock'
-  | 'log'
-  | 'usage'
-  | 'events'
-  | 'webhooks'
-  | 'explanations'
+  'configs' | 'texts' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'events' | 'webhooks' | 'explanations'
 > & {
   readonly passes: Pick<Passes, 'issue'>;
   /** Of test deliveries, by organisation. */
@@ -102,6 +95,7 @@ export type Tools = Pick<
   readonly writes: Writes;
   readonly endedTokens: EndedTokens;
   readonly turns: Turns;
+  readonly tokenUse: TokenUse;
   readonly programmed: ProgrammedWait;
   readonly parse: Parsers;
   readonly methodsOf: MethodReading;

@@ -49,7 +49,12 @@ const lookEveryMs = 60_000;
  * where to look, which asks the store nothing; it may lag behind, so the store itself is read before anything is deleted.
  */
 export function followTokens(
-  deps: Deps & { readonly resources: Pick<ResourceStore, 'watch'>; readonly timers: Timers },
+  deps: Deps & {
+    readonly resources: Pick<ResourceStore, 'watch'>;
+    readonly timers: Timers;
+    /** Gets all Organisations, at first and after each change. */
+    readonly onOrganisations?: (organisations: readonly Organisation[]) => void;
+  },
 ): { stop(): Promise<void> } {
   const { resources, clock, log, timers } = deps;
   const ended = createEndedTokens(deps);
@@ -69,6 +74,10 @@ export function followTokens(
   let isDue = false;
   let running: Promise<void> | undefined;
   let cancel = timers.after(lookEveryMs, lookAgain);
+
+  function tell(): void {
+    deps.onOrganisations?.([...organisations.values()]);
+  }
 
   function lookAgain(): void {
     cancel = timers.after(lookEveryMs, lookAgain);
@@ -98,6 +107,7 @@ export function followTokens(
     resources.watch('Organisation', ({ type, object }) => {
       if (type === 'DELETED') organisations.delete(object.metadata.uid);
       else organisations.set(object.metadata.uid, object);
+      if (isSynced) tell();
       look();
     }),
     resources.watch('DashboardToken', ({ type, object }) => {
@@ -108,6 +118,7 @@ export function followTokens(
   ];
   void Promise.all(watches.map(({ synced }) => synced)).then(() => {
     isSynced = true;
+    tell();
     look();
   });
   return {

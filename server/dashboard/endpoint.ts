@@ -51,6 +51,8 @@ type Documented = {
   readonly status?: number;
   /** What it answers besides the errors of every endpoint. */
   readonly errors?: Readonly<Record<number, string>>;
+  /** The answer holds a secret: it is kept nowhere. */
+  readonly isSecret?: true;
   /** Default: that of one call. */
   readonly cost?: Cost;
   /** The document names both headers, though only one is read. */

@@ -52,7 +52,7 @@ export const documentEndpoints: readonly Endpoint[] = [
   activatePolicy,
 ];
 
-export const managePrefix = '/manage/v1';
+export { managePrefix } from './manage/prefix.js';
 
 /** Below `/manage/v1` too, for tokens of the platform alone. */
 export const platformEndpoints: readonly Endpoint[] = [

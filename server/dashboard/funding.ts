@@ -86,7 +86,7 @@ export async function newFundingMessage(tools: Tools, call: Owned) {
   const time = tools.clock.now();
   const until = plusMs(time, fundingMessageMs);
   const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
-  await tools.fundingMessages.putFundingMessage(paymasterIdOfCall(call), message, until);
+  await tools.texts.putText(paymasterIdOfCall(call), message, until);
   return { message, until };
 }
 
@@ -118,26 +118,24 @@ export async function setFunding(
  * outage between two stores can make a signature work twice.
  */
 async function provenMessage(
-  { fundingMessages }: Tools,
+  { texts }: Tools,
   paymasterId: string,
   usedMessage: unknown,
   terms: FundingTerms | undefined,
   { address, signature }: FundingWallet,
 ): Promise<string> {
-  const message = await fundingMessages.getFundingMessage(paymasterId);
+  const message = await texts.getText(paymasterId);
   const isUsed = message === undefined || message === usedMessage;
   if (isUsed || !terms || !verifyFunding({ ...terms, address, message, signature }).proven)
-    throw new DomainError('INVALID_SIGNATURE', 'Invalid signature');
+    throw new DomainError('INVALID_SIGNATURE', 'Invalid signature', {
+      problems: [{ field: 'signature', expected: 'that of the latest message, by this address' }],
+    });
   return message;
 }
 
-async function forgetMessage(
-  { fundingMessages, log }: Tools,
-  paymasterId: string,
-  { spec }: Paymaster,
-): Promise<void> {
+async function forgetMessage({ texts, log }: Tools, paymasterId: string, { spec }: Paymaster): Promise<void> {
   try {
-    await fundingMessages.consumeFundingMessage(paymasterId, spec.funding?.message ?? '');
+    await texts.takeText(paymasterId, spec.funding?.message ?? '');
   } catch (error) {
     // The wallet is set and the message is recorded as used: the caller's request has succeeded.
     log.warn('funding message not removed', { paymasterId, error });

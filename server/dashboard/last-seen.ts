@@ -17,6 +17,10 @@ const patienceMs = 2_000;
 export type LastSeen = {
   /** The store, whose Organisations are remembered. */
   readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  /** Remembers all Organisations, as a watch has delivered them. */
+  saw(organisations: readonly Organisation[]): void;
+  /** The API server has just answered: what the watch has delivered is as new as that. */
+  confirm(): void;
   /** The present answer, or the last one of this key. */
   of<T extends object>(key: string, ask: () => Promise<T>): Promise<T>;
   /** The present answer, or one from the Organisations that were last seen. */
@@ -35,6 +39,10 @@ export function createLastSeen({
   const answers = new LRUCache<string, Seen<object>>({ max: 2_000 });
   let organisations: Seen<ReadonlyMap<string, Organisation>> | undefined;
 
+  function saw(all: readonly Organisation[]): void {
+    organisations = { value: new Map(all.map((one) => [one.metadata.name, one])), at: clock.now() };
+  }
+
   const isFresh = ({ at }: Seen<unknown>): boolean => clock.now() - at <= lastSeenForMs;
 
   return {
@@ -50,12 +58,13 @@ export function createLastSeen({
       },
       async list(kind, options) {
         const found = await resources.list(kind, options);
-        if (kind === 'Organisation' && options === undefined) {
-          const named = (found as readonly Organisation[]).map((one) => [one.metadata.name, one] as const);
-          organisations = { value: new Map(named), at: clock.now() };
-        }
+        if (kind === 'Organisation' && options === undefined) saw(found as readonly Organisation[]);
         return found;
       },
+    },
+    saw,
+    confirm() {
+      if (organisations !== undefined) organisations = { ...organisations, at: clock.now() };
     },
 
     of: async <T extends object>(key: string, ask: () => Promise<T>) => {

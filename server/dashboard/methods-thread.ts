@@ -69,23 +69,19 @@ function startReader() {
   // The process may end while it waits.
   thread.unref();
   let isEnded = false;
-  const ended = once(thread, 'exit').then(
-    () => new Error('the thread has ended'),
-    (error: unknown) => error,
-  );
-  void ended.then(() => {
+  const ended = new AbortController();
+  const end = (cause: unknown): void => {
     isEnded = true;
-  });
+    ended.abort(new DomainError('INTERNAL', 'the ABI could not be read', { cause }));
+  };
+  void once(thread, 'exit').then(() => end(new Error('the thread has ended')), end);
   let idle: NodeJS.Timeout | undefined;
   return {
     /** One at a time. */
     async read(asked: MethodsQuestion): Promise<ContractMethods> {
       const answered = once(thread, 'message') as Promise<[ContractMethods]>;
       thread.postMessage(asked);
-      const failed = ended.then((error) => {
-        throw new DomainError('INTERNAL', 'the ABI could not be read', { cause: error });
-      });
-      const [methods] = await Promise.race([answered, failed]);
+      const [methods] = await withinDeadline(ended.signal, answered);
       return methods;
     },
     /** It ends when it is not woken in time. */

@@ -55,6 +55,9 @@ const requestExample = {
 export const webhookCall: JsonSchema = {
   checkOperation: {
     post: {
+      operationId: 'checkOperation',
+      // The signature proves who asks.
+      security: [],
       summary: 'Asks the host of a WEBHOOK rule whether an operation passes.',
       description: [
         'Sent to the `url` of the rule; by GET, with the members of webhookData as query parameters and no body, when its `method` is GET.',

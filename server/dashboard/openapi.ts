@@ -1,6 +1,7 @@
 import { arrayOf, record, reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import type { Endpoint } from './endpoint.js';
 import { documentEndpoints, manageEndpoints, managePrefix, platformEndpoints, prefix } from './endpoints.js';
+import { isDoneOnce } from './idempotency.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
 
 /** The OpenAPI 3.1 document of the API, made from the rows that serve it. */
@@ -10,6 +11,7 @@ export function createOpenApi(): JsonSchema {
     info: {
       title: 'Paymaster dashboard API',
       version: 'v2',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
         'Creates paymasters, registers the contracts whose methods they sponsor, and sets their rules. Of every path the first part may also end in `Parameters`: `/paymasterParameters` is `/paymaster`.',
     },
@@ -81,18 +83,21 @@ function operation(endpoint: Endpoint): JsonSchema {
       },
       ...(!isOfDocument && method === 'get' && { 304: { description: 'As before, see If-None-Match.' } }),
       ...Object.fromEntries(
-        Object.entries({ ...(isOfDocument ? documentErrors : manageErrors), ...endpoint.errors }).map(
-          ([code, description]) => [
-            code,
-            { description, content: isOfDocument ? json(reference('Error')) : problem },
-          ],
-        ),
+        Object.entries({
+          ...(isOfDocument ? documentErrors : manageErrors),
+          ...(isDoneOnce(endpoint) && onceErrors),
+          ...endpoint.errors,
+        }).map(([code, description]) => [
+          code,
+          { description, content: isOfDocument ? json(reference('Error')) : problem },
+        ]),
       ),
     },
   };
 }
 
-function parametersOf({ path, message, parameters = {} }: Endpoint): readonly object[] {
+function parametersOf(endpoint: Endpoint): readonly object[] {
+  const { path, message, parameters = {} } = endpoint;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -106,8 +111,17 @@ function parametersOf({ path, message, parameters = {} }: Endpoint): readonly ob
     schema,
     description,
   }));
-  return [...inPath, ...inQuery];
+  return [...inPath, ...inQuery, ...(isDoneOnce(endpoint) ? [idempotencyKey] : [])];
 }
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', maxLength: 255 },
+  description:
+    'Chosen by the client for this request: within 24 hours the same request with the same key is done once, and answered as the first time. Where the answer held a secret or is larger than 16 KiB, the second one is answered 409.',
+};
 
 /** Roles are the scopes of which a token needs one. */
 function securityOf({ scope, message, needs = [] }: Endpoint): readonly object[] {
@@ -149,6 +163,11 @@ const manageErrors = {
   500: 'An error of the service.',
   501: 'No ledger is kept here; the message says what to set.',
   503: 'A store is down or busy; see Retry-After.',
+} as const;
+
+const onceErrors = {
+  409: 'With an Idempotency-Key: it was done, and its answer is not kept; or it is being done.',
+  422: 'The Idempotency-Key was sent with another request.',
 } as const;
 
 const otherForms = {
@@ -197,8 +216,10 @@ function envelopeExample({ message, example }: Endpoint): object {
   return { statusCode: 200, message, ...(example === undefined ? {} : { data: example }) };
 }
 
-function dataOf({ schema = {}, example }: Endpoint): JsonSchema {
-  return json(record({ data: schema }), { data: example });
+function dataOf({ schema = {}, example, parameters = {} }: Endpoint): JsonSchema {
+  const warnings = arrayOf({ type: 'string' }, 'What else the change does, for people. Absent: nothing.');
+  const changes = 'dryRun' in parameters ? { warnings } : {};
+  return json(record({ data: schema }, changes), { data: example });
 }
 
 function json(schema: JsonSchema, example?: object): JsonSchema {

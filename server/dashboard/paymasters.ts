@@ -1,5 +1,5 @@
 import { paymasterIdOf } from '../../core/config/ids.js';
-import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import { DomainError, formatProblem, isDomainError, quote } from '../../core/errors.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -97,11 +97,17 @@ export async function requireProfile(
 ): Promise<void> {
   const { chains } = organisation.spec;
   const chain = chains && !chains.includes(chainId) ? undefined : await findChain(tools, chainId);
-  if (!chain) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
+  if (!chain)
+    throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported', {
+      problems: [{ field: 'spec.chainId', expected: 'a chain that is offered', value: String(chainId) }],
+    });
   const versions = chain.profiles.map((profile) => profile.version);
   if (versions.includes(version)) return;
   const offered = versions.map((text) => `"${text}"`).join(', ');
-  throw new DomainError('VERSION_NOT_SUPPORTED', `version must be one of ${offered}, got ${quote(version)}`);
+  const problem = { expected: `one of ${offered}`, value: quote(version) };
+  throw new DomainError('VERSION_NOT_SUPPORTED', formatProblem({ field: 'version', ...problem }), {
+    problems: [{ field: 'spec.version', ...problem }],
+  });
 }
 
 /** The chain as it is offered now; undefined when it is not offered. */

@@ -32,7 +32,7 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
       }),
 
     /** True once nothing of the object is served. */
-    deleted: (tenant: Tenant, object: Resources['Paymaster' | 'SmartContract' | 'PaymasterPolicy']) =>
+    deleted: (tenant: Tenant, object: Deleted) =>
       poll(timeoutMs, async () => {
         const paymaster = object.kind === 'Paymaster' ? object.metadata.name : object.spec.paymasterRef.name;
         const config = (await configs.getPaymaster(paymasterIdOf(tenant, paymaster)))?.config;
@@ -51,12 +51,14 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
   };
 }
 
-function serves(
-  config: PaymasterConfig,
-  tenant: Tenant,
-  { kind, metadata, spec }: Resources['Paymaster' | 'SmartContract' | 'PaymasterPolicy'],
-): boolean {
-  if (kind === 'Paymaster') return true;
+/** A paymaster is known by its name alone. */
+type Deleted =
+  | Resources['SmartContract' | 'PaymasterPolicy']
+  | { readonly kind: 'Paymaster'; readonly metadata: { readonly name: string } };
+
+function serves(config: PaymasterConfig, tenant: Tenant, object: Deleted): boolean {
+  if (object.kind === 'Paymaster') return true;
+  const { kind, metadata, spec } = object;
   if (kind === 'SmartContract')
     return config.contracts.some(({ address }) => address.toLowerCase() === spec.address.toLowerCase());
   const policyId = policyIdOf(tenant, metadata.name);

@@ -16,6 +16,7 @@ import type { Tools } from './deps.js';
 import type { Reply } from './call.js';
 import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
+import { doOnce, isDoneOnce } from './idempotency.js';
 import { readParameters } from './parameters.js';
 import { recorded } from './recorded-writes.js';
 import { goneSignal, send } from './send.js';
@@ -50,7 +51,8 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
         const body = form?.parse(tools, sent);
         const requestId = response.get('X-Request-Id') ?? '';
         const call = {
-          ...caller,
+          principal,
+          ...definedOnly({ paymaster: caller.paymaster }),
           requestId,
           given,
           params: paramsOf(request),
@@ -61,8 +63,20 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
             ifNoneMatch: headerOf(request, 'If-None-Match'),
           }),
         };
-        const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
-        logWrite(endpoint, caller, reply, { tools, response });
+        const work = async () => {
+          const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
+          logWrite(endpoint, caller, reply, { tools, response });
+          return reply;
+        };
+        const key = isDoneOnce(endpoint) ? headerOf(request, 'Idempotency-Key') : undefined;
+        const once = {
+          key: key ?? '',
+          sha256: caller.sha256,
+          request: [method, request.url, sent, call.ifMatch],
+        };
+        const reply = await (key === undefined
+          ? work()
+          : doOnce(tools, once, endpoint.isSecret === true, work));
         const warnings = [...bodyWarnings(endpoint, sent), ...(reply.warnings ?? [])];
         await send(request, response, endpoint, { ...reply, warnings });
         // It stays in memory until the client has read it.
@@ -82,12 +96,12 @@ function spellings(path: string): [string, string] {
   return [path, path.replace(/^\/[^/]+/, (segment) => `${segment}Parameters`)];
 }
 
-type Caller = { readonly principal: Principal; readonly paymaster?: Paymaster };
+type Caller = { readonly principal: Principal; readonly sha256: string; readonly paymaster?: Paymaster };
 
 async function identify(
   endpoint: Endpoint,
   request: Request,
-  { authenticator, credentialOf, ended }: Pick<RouterDeps, 'authenticator' | 'credentialOf' | 'ended'>,
+  { authenticator, credentialOf, ended, tools }: RouterDeps,
 ): Promise<Caller> {
   const { scope, method, message, wrongToken, wrongKey } = endpoint;
   const credential = credentialOf(request);
@@ -100,11 +114,12 @@ async function identify(
   const principal = await (isReading ? authenticator.reader(sha256) : authenticator.principal(sha256));
   if (principal === undefined) throw wrong(endpoint, wrongToken);
   if (session !== undefined && (await ended.has(session, isReading))) throw credentialsRequired(endpoint);
+  tools.tokenUse.note(sha256);
   requireScope(endpoint, principal);
-  if (scope === 'organisation' || key === undefined) return { principal };
+  if (scope === 'organisation' || key === undefined) return { principal, sha256 };
   const paymaster = await authenticator.paymaster(principal, key);
   if (paymaster === undefined) throw wrong(endpoint, wrongKey);
-  return { principal, paymaster };
+  return { principal, sha256, paymaster };
 }
 
 function wrong(endpoint: Endpoint, code: Endpoint['wrongKey']): DomainError {

@@ -2,8 +2,8 @@ import { address, displayName } from '../../core/meta/schema-parts.js';
 import { documentedTypes, isPolicyType } from '../../core/policy/derived.js';
 import type { PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
-import { limitFields, type LimitBody } from '../../core/policy/spending-limit/record.js';
-import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
+import { limitFields } from '../../core/policy/spending-limit/record.js';
+import { maxAbiLength, methodName } from '../../core/resources/smart-contract.js';
 import { fieldOf } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import {
@@ -11,37 +11,12 @@ import {
   list,
   object,
   text,
+  type Infer,
   type SchemaOf,
   type StructuralSchema,
 } from '../../core/schema/structural.js';
 
 /** Request bodies of the service document. The resources' own schemas check the result once more when it is stored. */
-
-export type CreatePaymaster = {
-  readonly name: string;
-  readonly type: 'HYBRID';
-  readonly chainId: number;
-  readonly version: string;
-};
-export type FundingWallet = { readonly signature: string; readonly address: string };
-type UpdatePaymaster = FundingWallet & {
-  readonly paymasterId: string;
-  readonly type: 'paymasterFundingId';
-};
-export type CreateContract = {
-  readonly name: string;
-  readonly address: string;
-  readonly abi: string;
-  readonly whitelistedMethods?: readonly string[];
-};
-type UpdateContract = { readonly address: string; readonly whitelistedMethods: readonly string[] };
-type DeleteContract = { readonly address: string };
-export type CreatePolicy = {
-  readonly name: string;
-  readonly policyType: PolicyType;
-  readonly policyData: object;
-};
-export type UpdateLimit = Partial<LimitBody> & { readonly name?: string };
 
 const whitelistedMethods = list(
   'Methods that are sponsored: a name means all its overloads, a full signature such as mint(address) one.',
@@ -49,12 +24,18 @@ const whitelistedMethods = list(
   { maxItems: 1000 },
 );
 
-export const createPaymasterSchema: SchemaOf<CreatePaymaster> = object('A new paymaster.', {
+/** Any number has the right shape; whether that chain is offered is checked later. */
+const anyNumber: SchemaOf<number> = {
+  type: 'number',
+  description: 'Chain of the DApp.',
+  expected: 'a number',
+};
+
+export const createPaymasterSchema = object('A new paymaster.', {
   required: {
     name: displayName('Name of the paymaster, unique per chain.'),
     type: choice('Kind of paymaster.', ['HYBRID']),
-    // Any number has the right shape; whether that chain is offered is checked later.
-    chainId: { type: 'number', description: 'Chain of the DApp.', expected: 'a number' },
+    chainId: anyNumber,
     version: text('Version of the paymaster: one of those that the chain offers.', {
       minLength: 1,
       maxLength: 63,
@@ -62,17 +43,15 @@ export const createPaymasterSchema: SchemaOf<CreatePaymaster> = object('A new pa
   },
 });
 
-const fundingWallet: { readonly [K in keyof FundingWallet]: SchemaOf<FundingWallet[K]> } = {
-  signature: {
-    type: 'string',
-    description: 'EIP-191 signature of the latest funding message by `address`.',
-    expected: 'text',
-    confidential: true,
-  },
-  address: address('The wallet that is to fund the paymaster.'),
+const signature: SchemaOf<string> = {
+  type: 'string',
+  description: 'EIP-191 signature of the latest funding message by `address`.',
+  expected: 'text',
+  confidential: true,
 };
+const fundingWallet = { signature, address: address('The wallet that is to fund the paymaster.') };
 
-export const updatePaymasterSchema: SchemaOf<UpdatePaymaster> = object('A new funding wallet.', {
+export const updatePaymasterSchema = object('A new funding wallet.', {
   required: {
     paymasterId: text('The paymaster.', { minLength: 1, maxLength: 100 }),
     type: choice('What is updated.', ['paymasterFundingId']),
@@ -81,11 +60,11 @@ export const updatePaymasterSchema: SchemaOf<UpdatePaymaster> = object('A new fu
 });
 
 /** The same where the path names the paymaster. */
-export const fundingWalletSchema: SchemaOf<FundingWallet> = object('A new funding wallet.', {
+export const fundingWalletSchema = object('A new funding wallet.', {
   required: fundingWallet,
 });
 
-export const createContractSchema: SchemaOf<CreateContract> = object('A contract to sponsor.', {
+export const createContractSchema = object('A contract to sponsor.', {
   required: {
     name: displayName('Name of the contract, unique per paymaster.'),
     address: address('Address of the contract, unique per paymaster.'),
@@ -105,14 +84,11 @@ const known: SchemaOf<string> = text('Address of a registered contract, in any c
   expected: 'an address: 0x and 40 hex digits',
 });
 
-export const updateContractSchema: SchemaOf<UpdateContract> = object(
-  'The methods that are sponsored from now on.',
-  {
-    required: { address: known, whitelistedMethods },
-  },
-);
+export const updateContractSchema = object('The methods that are sponsored from now on.', {
+  required: { address: known, whitelistedMethods },
+});
 
-export const deleteContractSchema: SchemaOf<DeleteContract> = object('The contract to remove.', {
+export const deleteContractSchema = object('The contract to remove.', {
   required: { address: known },
 });
 
@@ -137,9 +113,14 @@ export function schemaOfPolicy(body: unknown): SchemaOf<CreatePolicy> {
   return (isPolicyType(type) ? createPolicySchemas.get(type) : undefined) ?? unknownPolicySchema;
 }
 
+export type CreatePaymaster = Infer<typeof createPaymasterSchema>;
+export type FundingWallet = Infer<typeof fundingWalletSchema>;
+export type CreateContract = Infer<typeof createContractSchema>;
+export type CreatePolicy = Infer<typeof unknownPolicySchema>;
+
 const { type, ...amounts } = limitFields;
 
-export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
+export const updateLimitSchema = object(
   'What changes. An update restarts the cycle, also with equal values; a body without any of these fields changes nothing.',
   {
     optional: {
@@ -150,8 +131,8 @@ export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
   },
 );
 
-function createPolicySchema(policyData: SchemaOf<object>): SchemaOf<CreatePolicy> {
-  return object<CreatePolicy>('A new policy.', {
+function createPolicySchema(policyData: SchemaOf<object>) {
+  return object('A new policy.', {
     required: {
       name: displayName('Name of the policy, unique per paymaster.'),
       policyType: choice('Kind of policy.', documentedTypes),
@@ -159,6 +140,8 @@ function createPolicySchema(policyData: SchemaOf<object>): SchemaOf<CreatePolicy
     },
   });
 }
+
+export type UpdateLimit = Infer<typeof updateLimitSchema>;
 
 /** The schema without the members that only our own messages and the API server read. */
 export function published(schema: StructuralSchema): JsonSchema {

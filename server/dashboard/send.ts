@@ -26,14 +26,14 @@ export async function send(
 async function sendPreferred(
   request: Request,
   response: Response,
-  { data, table, list, etag: ofObject }: Reply,
+  { data, table, list, warnings = [], etag: ofObject }: Reply,
 ): Promise<void> {
   response.set('Vary', 'Accept');
   const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
   if (isTable) return sendTable(response, table, request.method === 'HEAD');
   if (list !== undefined) return void response.type('application/json').send(await pageOf(list));
   if (data === undefined) return void response.status(204).end();
-  const body = JSON.stringify({ data });
+  const body = JSON.stringify({ data, ...(warnings.length > 0 && { warnings }) });
   // Names what may be changed, and says nothing about the status: so it does not answer If-None-Match.
   if (ofObject !== undefined) return void response.set('ETag', ofObject).type('application/json').send(body);
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;

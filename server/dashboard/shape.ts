@@ -1,4 +1,4 @@
-import { record, type JsonSchema } from '../../core/schema/json-schema.js';
+import { arrayOf, record, type JsonSchema } from '../../core/schema/json-schema.js';
 import { formatInstant, type EpochMs } from '../../core/units/time.js';
 import { formatDecimal } from '../../core/units/wei.js';
 
@@ -63,6 +63,23 @@ export function inCoins<Name extends string, S = { readonly [K in `${Name}Wei`]:
   const coin = { ...coins, type: schema['type'] };
   const rendered: Member<S> = [coin, decimal(example), (source) => decimal(read(source))];
   return { [`${name}Wei`]: inWei, [name]: rendered } as { [K in Name | `${Name}Wei`]: Member<S> };
+}
+
+/** The one envelope of lists. A page may be shorter than it was asked for. */
+export function listSchemaOf(
+  item: JsonSchema,
+  beside: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
+  return record({
+    ...beside,
+    items: arrayOf(item),
+    nextCursor: { type: ['string', 'null'], description: 'For the next page; null on the last one.' },
+  });
+}
+
+/** A list that is answered at once. */
+export function wholeList<T>(items: readonly T[]) {
+  return { items, nextCursor: null };
 }
 
 /** The schema with a description, in place of its own. */

@@ -197,6 +197,11 @@ function isOwnedByHand(error: unknown): boolean {
   return (error.details.owner ?? '').split(', ').every((owner) => hands.includes(owner));
 }
 
+/** Another manager that declares fields of the object, and would make it again. */
+export function declaredBy(object: AnyResource): string | undefined {
+  return fieldsOfOthers(object, isOurs)[0]?.manager;
+}
+
 function isOurs(manager: string): boolean {
   return manager === dashboardManager || hands.includes(manager);
 }

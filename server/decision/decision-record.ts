@@ -60,7 +60,7 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
         usdPerNative,
         verdict,
         reason: undefined,
-        detail: undefined,
+        detail: request.insteadOf,
         policies: withShadow(
           withCampaign(mode === 'SPONSORED' ? counted(paymaster) : none, paymaster, request),
           shadow.judged,

@@ -1,4 +1,4 @@
-import { clockSkew, type Heads } from '../../core/chain/heads.js';
+import { clockSkew, type Head, type Heads } from '../../core/chain/heads.js';
 import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
 import { type ErrorReason, type OtherReason, reasonOf } from '../../core/error-reasons.js';
 import type { Prices } from '../../core/pricing/price-source.js';
@@ -6,7 +6,7 @@ import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
 import { Shadow } from '../../core/policy/shadow.js';
 import { allWork } from '../../core/policy/steps-left.js';
-import { type Clock, toSeconds } from '../../core/units/time.js';
+import { type Clock, type EpochMs, toSeconds } from '../../core/units/time.js';
 import type { Mode } from '../../core/usage/reservation.js';
 import { forCampaign } from '../view/campaigns.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -57,16 +57,7 @@ export function gatherFacts(
   if (signer === undefined)
     throw notReady('SIGNER_MISSING', `The signing key of version "${profile.version}" is not mounted here.`);
 
-  const head = heads.get(paymaster.chainId);
-  if (head === undefined || now - head.observedAt > maxHeadAgeMs)
-    throw new DomainError(
-      'UNAVAILABLE',
-      `Chain ${chain.chainId} was not read lately: its fees are unknown.`,
-      {
-        reason: 'CHAIN_UNAVAILABLE',
-        retryAfterSeconds: 5,
-      },
-    );
+  const head = requireHead(heads, paymaster.chainId, now);
   if (clockSkew(head.timestamp, now) === 'FarAhead')
     throw notReady('CLOCK_SKEW', 'The chain is more than 2 minutes ahead of the clock of this service.');
 
@@ -79,7 +70,7 @@ export function gatherFacts(
     /** What policies in Shadow would refuse of this request. */
     shadow: new Shadow(),
     /** What expressions may still take of this request. */
-    workLeft: allWork(),
+    workLeft: request.workLeft ?? allWork(),
     chain,
     profile,
     signer,
@@ -105,6 +96,16 @@ export function gatherFacts(
     /** True when we find the gas limits by simulation instead of taking the caller's. */
     estimating: wantsEstimate(request.op, request.calculateGasLimits),
   };
+}
+
+/** Throws UNAVAILABLE where the chain was not read lately. */
+export function requireHead(heads: Heads, chainId: number, now: EpochMs): Head {
+  const head = heads.get(chainId);
+  if (head !== undefined && now - head.observedAt <= maxHeadAgeMs) return head;
+  throw new DomainError('UNAVAILABLE', `Chain ${chainId} was not read lately: its fees are unknown.`, {
+    reason: 'CHAIN_UNAVAILABLE',
+    retryAfterSeconds: 5,
+  });
 }
 
 /** Too long an expiry is shortened, not refused: clients ask for a figure that their authors fixed. */

@@ -58,16 +58,29 @@ export type GivenBounds = {
  * ones were and they may count. Without `bounds` the answer is a lower bound: those found.
  */
 export function foundLimits(
-  { op, calculateGasLimits }: Pick<SponsorRequest, 'op' | 'calculateGasLimits'>,
-  found: GivenLimits,
+  { op, calculateGasLimits, margins }: Pick<SponsorRequest, 'op' | 'calculateGasLimits' | 'margins'>,
+  foundExactly: GivenLimits,
   bounds?: GivenBounds,
 ): GivenLimits {
+  const found = margins === undefined ? foundExactly : withMargins(foundExactly, margins);
   if (calculateGasLimits === 'larger' && bounds !== undefined) return largerLimits(op, found, bounds);
   if (calculateGasLimits !== 'missing') return found;
   return {
     callGasLimit: givenLimit(op, 'callGasLimit') ?? found.callGasLimit,
     verificationGasLimit: givenLimit(op, 'verificationGasLimit') ?? found.verificationGasLimit,
     preVerificationGas: givenLimit(op, 'preVerificationGas') ?? found.preVerificationGas,
+  };
+}
+
+function withMargins(found: GivenLimits, margins: NonNullable<SponsorRequest['margins']>): GivenLimits {
+  const of = (name: keyof GasLimits): bigint | undefined => {
+    const limit = found[name];
+    return limit && (limit * BigInt(margins[name] ?? 100)) / 100n;
+  };
+  return {
+    callGasLimit: of('callGasLimit'),
+    verificationGasLimit: of('verificationGasLimit'),
+    preVerificationGas: of('preVerificationGas'),
   };
 }
 

@@ -8,6 +8,7 @@ import type { TokenChoice } from '../../core/pricing/token-list.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
+import type { WorkLeft } from '../../core/policy/steps-left.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { ServedProfile } from '../view/served-chain.js';
 
@@ -19,6 +20,8 @@ export type SponsorRequest = {
    * did not give, and sign the others as given. `larger`: we calculate all, and sign the larger of found and given.
    */
   readonly calculateGasLimits: boolean | 'missing' | 'larger' | undefined;
+  /** How much of a limit that we calculate is signed, in percent of what was found. Absent: 100. */
+  readonly margins?: Readonly<Partial<Record<keyof GasLimits, number>>>;
   /** Undefined: the default. */
   readonly expirySeconds: number | undefined;
   /** As the caller sent it; `{}` when absent. */
@@ -35,6 +38,10 @@ export type SponsorRequest = {
    * signed, which the answer has.
    */
   readonly keepsPaymasterGas?: true;
+  /** What expressions may still take, where one request is decided several times. Absent: all that a request may. */
+  readonly workLeft?: WorkLeft;
+  /** Recorded with the promise: what it is made instead of. Absent: it is what was asked for first. */
+  readonly insteadOf?: string;
   /** What the caller names as `sponsorshipPolicyId`; "" for a text that cannot be a name. Absent: nothing. */
   readonly campaign?: string;
 };

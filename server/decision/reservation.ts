@@ -18,7 +18,13 @@ import {
   type ReserveRequest,
 } from '../../core/usage/reserve-request.js';
 import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
-import { namesOf, type ServedChain, type ServedProfile } from '../view/served-chain.js';
+import {
+  namesOf,
+  organisationPercent,
+  percentOf,
+  type ServedChain,
+  type ServedProfile,
+} from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /** An operation that is about to be signed, in either mode, with what it may cost. */
@@ -290,32 +296,10 @@ function exposureHolds(
   ];
 }
 
-/** Rounded down; exact even when the product has more than 53 bits. */
-function percentOf(amount: number, percent: number): number {
-  return Number((BigInt(amount) * BigInt(percent)) / 100n);
-}
-
 /**
  * Gwei, rounded up, saturating: a caller's gas fields may multiply to more than can be counted. No account holds that
  * much, so the reservation is refused, unless the caps have refused the operation before.
  */
 export function countable(amount: bigint): Gwei {
   return gweiFloor(amount + weiPerGwei - 1n);
-}
-
-/** One organisation's share of an account that several may draw on, when the profile does not set it. */
-const defaultPercent = 25;
-
-/**
- * The percentage of a platform account that an organisation's live promises may take: `organisationShare` if the profile sets
- * it, 100 if the platform's list names this organisation alone, else 25. The list decides, not the number of organisations
- * that exist: a tenant who is added later must find room.
- */
-function organisationPercent(
-  { organisationShare, defaultFunding }: Pick<ServedProfile, 'organisationShare' | 'defaultFunding'>,
-  namespace: string,
-): number {
-  if (organisationShare !== undefined) return organisationShare;
-  const listed = defaultFunding?.organisations;
-  return listed !== undefined && listed.size === 1 && listed.has(namespace) ? 100 : defaultPercent;
 }

@@ -1,5 +1,6 @@
 import { remedyOfReason } from '../../core/error-reasons.js';
 import { isDomainError, type DomainError } from '../../core/errors.js';
+import { publishedError } from '../../core/published-error.js';
 import { pass, remedyOf } from '../../core/refusal.js';
 import type { Outcome, Step } from './step.js';
 
@@ -92,9 +93,8 @@ async function trace<C>({ name, decide }: Step<C>, on: C): Promise<TraceStep | '
 }
 
 /** A request would be answered with this error. */
-function traceError(step: string, { code, message, details }: DomainError): TraceStep {
-  const reason = details.reason ?? code;
-  const remedy = details.remedy ?? remedyOfReason(reason);
-  const detail = details.forOwner ?? message;
+function traceError(step: string, error: DomainError): TraceStep {
+  const { reason, message, remedy = remedyOfReason(reason) } = publishedError(error);
+  const detail = error.details.forOwner ?? message;
   return { step, verdict: 'error', reason, detail, ...(remedy === undefined ? {} : { remedy }) };
 }

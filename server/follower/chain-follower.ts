@@ -72,6 +72,15 @@ export class ChainFollower {
     return this.#connection.head;
   }
 
+  get headHash(): string | undefined {
+    return this.#connection.headHash;
+  }
+
+  /** Wei, by name of the account. */
+  get held(): ReadonlyMap<string, bigint> {
+    return this.#connection.held;
+  }
+
   /** The newest block whose operations settle; undefined when the node does not say which one is final. */
   get confirmed(): number | undefined {
     return this.#connection.confirmed;
@@ -107,7 +116,7 @@ export class ChainFollower {
     const last = [final, head].find((block) => block?.number === end) ?? (await blockAt(source, end));
     const expiredBefore = await passedTime({ source, head, target: last, usage, now: startedAt });
     const isBehindHead = last.number < confirmed;
-    const due = isBehindHead ? [] : await this.#due(expiredBefore);
+    const due = isBehindHead || expiredBefore === undefined ? [] : await this.#due(expiredBefore);
     const known = await usage.accounts(chainId);
     const wanted = watched(source.contracts, known, this.#connection.entryPoints);
     await this.#backlog.takeOver({ usage, source }, this.#history, this.#scanner, wanted, startedAt);

@@ -12,7 +12,10 @@ export class Connection {
   /** EntryPoints of every profile that this process has seen, including profiles that were removed. */
   readonly entryPoints = new Set<AddressKey>();
   readonly #seenContracts = new Map<AddressKey, WatchedContract>();
+  /** What accounts held in wei when they were read last; see `Source`. */
+  readonly held = new Map<string, bigint>();
   #head: Head | undefined;
+  #headHash: string | undefined;
   #confirmed: number | undefined;
   #verified: Chain | undefined;
 
@@ -22,6 +25,11 @@ export class Connection {
 
   get head(): Head | undefined {
     return this.#head;
+  }
+
+  /** Of the newest block that it has shown. */
+  get headHash(): string | undefined {
+    return this.#headHash;
   }
 
   /** The newest block whose operations settle; undefined when the node does not say which one is final. */
@@ -47,7 +55,8 @@ export class Connection {
       this.#seenContracts.set(watchedContract.contract, watchedContract);
     }
     const { confirmations } = config;
-    return { chain, elsewhere, chainId, confirmations, contracts, seenContracts: this.#seenContracts };
+    const { held } = this;
+    return { chain, elsewhere, chainId, confirmations, contracts, seenContracts: this.#seenContracts, held };
   }
 
   /** Throws UNAVAILABLE. */
@@ -59,6 +68,7 @@ export class Connection {
     ]);
     const { number, timestamp, baseFeePerGas } = ends.head;
     this.#confirmed = ends.confirmed;
+    this.#headHash = ends.head.hash;
     this.#head = { number, timestamp, baseFeePerGas, priorityFeePerGas, observedAt };
     return ends;
   }

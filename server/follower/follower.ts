@@ -14,6 +14,7 @@ import type { FundsSamples } from '../ledger/funds.js';
 import { accountName } from './balances.js';
 import { ChainFollower } from './chain-follower.js';
 import type { ChainFollowerDeps } from './chain-follower-deps.js';
+import type { FundsWatch } from './funds-watch.js';
 import type { LossReporter } from './loss-reporter.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
@@ -30,6 +31,8 @@ export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly recovery?: UsageRecovery;
   /** Called after each round of a chain that this replica follows. Default: nothing is called. */
   readonly losses?: Pick<LossReporter, 'followed'>;
+  /** The same. */
+  readonly fundsWatch?: FundsWatch;
   /** For the ledger: records of settlements, and samples of balances. Default: nothing is recorded. */
   readonly ledger?: FollowerLedger & { readonly funds: Pick<FundsSamples, 'followed'> };
   readonly chains: Pick<Chains, 'get'>;
@@ -38,8 +41,8 @@ export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   /** The platform's wallets on a chain, which are followed even without live promises. */
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
   readonly instruments: Instruments;
-  /** Called again and again while the settled block of a chain does not move, by a replica that knows why. Default: nothing is called. */
-  readonly onStall?: (chainId: number, trouble: FollowingTrouble) => void;
+  /** Called with each look at a chain: why its settled block does not move, or undefined where it does. Default: nothing is called. */
+  readonly onFollowing?: (chainId: number, trouble: FollowingTrouble | undefined) => void;
   /** Pause between rounds. Default 500 for a chain without confirmations, 2000 for others. */
   readonly pollMs?: number;
 };
@@ -47,8 +50,14 @@ export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
 export type Follower = ReturnType<typeof createFollower>;
 
 const pausesMs = { withoutConfirmations: 500, withConfirmations: 2_000 } as const;
+/** On a chain without a new block the store is asked as often as on chains with confirmations. */
+const quietMs = pausesMs.withConfirmations;
 const longestPauseMs = 30_000;
 const superviseMs = 250;
+/** How often a replica asks who follows a chain; the lease lasts ten seconds. */
+const leaseCheckMs = 2_000;
+/** How often it looks whether the settled block moves, which counts as stalled after minutes. */
+const lookMs = 5_000;
 const patientFailures = 3;
 const rememberMs = 2_000;
 const maxRemembered = 10_000;
@@ -61,6 +70,11 @@ type Followed = {
   readonly cancel: AbortController;
   succeeded: boolean;
   failures: number;
+  /** By `performance.now()`: what the lease last said, and when the settled block was last looked at. */
+  lease: { readonly isMine: boolean; readonly at: number };
+  lookedAt: number;
+  /** The head of a round that found nothing to do, and until when no other is needed while it is the head. */
+  quiet: { readonly head: string | undefined; readonly until: number } | undefined;
 };
 
 /**
@@ -113,7 +127,15 @@ export function createFollower(deps: FollowerDeps) {
       log,
     });
     const cancel = new AbortController();
-    const state = { follower, cancel, succeeded: false, failures: 0 };
+    const state = {
+      follower,
+      cancel,
+      succeeded: false,
+      failures: 0,
+      lease: { isMine: false, at: -Infinity },
+      lookedAt: -Infinity,
+      quiet: undefined,
+    };
     return Object.assign(state, { loop: run(state, chainId, log) });
   }
 
@@ -123,16 +145,18 @@ export function createFollower(deps: FollowerDeps) {
       let nextMs = pauseOf(chainId);
       let trouble: FollowingTrouble | undefined;
       try {
-        const round = await step(state.follower, chainId);
+        const round = await step(state, chainId);
         if (state.failures > 0) log.info('chain is followed again', { failures: state.failures });
         state.succeeded = true;
         state.failures = 0;
-        if (round?.isComplete === false) nextMs = 0;
-        if (round?.waitsAt !== undefined) trouble = 'Waiting';
-        if (round === undefined) meter.observed(chainId, state.follower.head, progress.keepsUp(chainId));
-        if (round !== undefined) {
+        if (round === 'quiet') meter.observed(chainId, state.follower.head, true);
+        else if (round === undefined) meter.observed(chainId, state.follower.head, progress.keepsUp(chainId));
+        else {
+          if (!round.isComplete) nextMs = 0;
+          if (round.waitsAt !== undefined) trouble = 'Waiting';
           deps.losses?.followed(chainId, round);
-          deps.ledger?.funds.followed(chainId);
+          await deps.fundsWatch?.followed(chainId, state.follower.head);
+          deps.ledger?.funds.followed(chainId, state.follower.held);
           await meter.round(chainId, round, state.follower.head);
         }
       } catch (error) {
@@ -154,10 +178,13 @@ export function createFollower(deps: FollowerDeps) {
   /** Compares the settled block with the head; without either nothing is known. */
   async function look(
     chainId: number,
-    { follower: { head, confirmed }, failures }: Pick<Followed, 'follower' | 'failures'>,
+    state: Pick<Followed, 'follower' | 'failures' | 'lookedAt'>,
     trouble: FollowingTrouble | undefined,
   ): Promise<void> {
-    if (head === undefined) return;
+    const { failures } = state;
+    const { head, confirmed } = state.follower;
+    if (head === undefined || (trouble === undefined && performance.now() - state.lookedAt < lookMs)) return;
+    state.lookedAt = performance.now();
     try {
       const settled = (await usage.cursor(chainId))?.blockNumber;
       progress.look(chainId, { settled, confirmed: confirmed ?? head.number, trouble }, clock.now());
@@ -169,7 +196,9 @@ export function createFollower(deps: FollowerDeps) {
     const isStalled = stalls().some((stall) => stall.chainId === chainId);
     // No time makes this better.
     const isCertain = trouble === 'NoFinality' && failures >= patientFailures;
-    if ((isStalled || isCertain) && trouble !== undefined) deps.onStall?.(chainId, trouble);
+    const isWrong = isStalled || isCertain;
+    // A replica that does not follow the chain does not know why it stands still.
+    if (!isWrong || trouble !== undefined) deps.onFollowing?.(chainId, isWrong ? trouble : undefined);
   }
 
   function stalls(): readonly Stall[] {
@@ -177,26 +206,50 @@ export function createFollower(deps: FollowerDeps) {
   }
 
   /** One round, or undefined if another replica follows the chain. */
-  async function step(follower: ChainFollower, chainId: number): Promise<Round | undefined> {
+  async function step(
+    state: Pick<Followed, 'follower' | 'lease' | 'quiet'>,
+    chainId: number,
+  ): Promise<Round | 'quiet' | undefined> {
+    const { follower } = state;
     let isMine = false;
     try {
-      isMine = await lease.hold(chainId);
+      isMine = await holds(state, chainId);
     } finally {
       // Requests need fees and times even while the usage store is down.
       if (!isMine) await follower.observe();
     }
     if (!isMine) return undefined;
     try {
+      if (await isQuiet(state)) return 'quiet';
       // Before the chain is read: a node that does not answer must not keep amounts for which nothing was signed.
       meter.unfinished(chainId, await dropCommits(follower, chainId));
-      return await follower.round();
+      const round = await follower.round();
+      state.quiet = isIdle(round)
+        ? { head: follower.headHash, until: performance.now() + quietMs }
+        : undefined;
+      return round;
     } catch (error) {
       const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
       if (isLost) await recovery.recover(chainId, acceptedLossOf(chainId));
       // Another replica may reach a node that this one cannot.
-      if (!isLost) await giveBack(chainId);
+      if (!isLost) {
+        state.lease = { isMine: false, at: -Infinity };
+        await giveBack(chainId);
+      }
       throw error;
     }
+  }
+
+  async function isQuiet({ follower, quiet }: Pick<Followed, 'follower' | 'quiet'>): Promise<boolean> {
+    if (deps.pollMs !== undefined || quiet === undefined || performance.now() >= quiet.until) return false;
+    await follower.observe();
+    return follower.headHash === quiet.head;
+  }
+
+  async function holds(state: Pick<Followed, 'lease'>, chainId: number): Promise<boolean> {
+    const at = performance.now();
+    if (at - state.lease.at >= leaseCheckMs) state.lease = { isMine: await lease.hold(chainId), at };
+    return state.lease.isMine;
   }
 
   async function dropCommits(follower: ChainFollower, chainId: number): Promise<number> {
@@ -270,6 +323,11 @@ export function createFollower(deps: FollowerDeps) {
       return done;
     },
   };
+}
+
+/** Nothing to do, and nothing that it waits for. */
+function isIdle({ cursor, isComplete, waitsAt }: Round): boolean {
+  return cursor === undefined && isComplete && waitsAt === undefined;
 }
 
 /** How many balances of new wallets are read per second for one organisation: each costs the node two or three calls. */

@@ -7,7 +7,7 @@ import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { Round } from './round.js';
 
 /** Accounts in use are read every minute, so an account whose balance is older than this is not in use. */
-const inUseMs = 300_000;
+export const inUseMs = 300_000;
 
 /** Metrics of the follower's work. Deposits are shown as lowest value and sum per chain, never by address. */
 export function createFollowerMeter(

@@ -11,7 +11,8 @@ const pendingMarginSeconds = 30;
 
 /**
  * The time before which all mined operations are known: the time of the settled block, `target`. If that block is the head and the
- * chain is idle (a dev chain), it is the pending block's time, since no block can be mined with an earlier one. Throws UNAVAILABLE.
+ * chain is idle (a dev chain), it is the pending block's time, since no block can be mined with an earlier one.
+ * Undefined where no promise has expired, whatever the chain says. Throws UNAVAILABLE.
  */
 export async function passedTime(of: {
   readonly source: Pick<Source, 'chain' | 'chainId' | 'confirmations'>;
@@ -19,7 +20,7 @@ export async function passedTime(of: {
   readonly target: Block;
   readonly usage: Pick<UsageStore, 'reservations'>;
   readonly now: EpochMs;
-}): Promise<EpochSeconds> {
+}): Promise<EpochSeconds | undefined> {
   const { source, head, target, usage, now } = of;
   const { chain, chainId } = source;
   const settledTime = target.timestamp as EpochSeconds;
@@ -28,7 +29,7 @@ export async function passedTime(of: {
   const clockTime = toSeconds(now);
   const expiredBefore = clockTime > settledTime ? clockTime : settledTime;
   const query = { operations: [], expiredBefore, limit: 1 };
-  if ((await usage.reservations(chainId, query)).length === 0) return settledTime;
+  if ((await usage.reservations(chainId, query)).length === 0) return undefined;
   const pending = await chain.block('pending').catch(() => undefined);
   if (pending?.parentHash !== head.hash) return settledTime;
   return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;

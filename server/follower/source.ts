@@ -11,6 +11,7 @@ import { hexWord, type Hex } from '../../core/units/hex.js';
 import type { Gwei } from '../../core/units/wei.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import { accountName, usable } from './balances.js';
+import { accountName as heldName } from '../../core/usage/accounts.js';
 import { operationId } from './mined.js';
 import type { Watched } from './scan.js';
 
@@ -24,6 +25,8 @@ export type Source = {
   readonly contracts: ReadonlyMap<AddressKey, WatchedContract>;
   /** `contracts`, and the contracts of profiles that were removed since this process started. */
   readonly seenContracts: ReadonlyMap<AddressKey, WatchedContract>;
+  /** What accounts held in wei when they were read last, by `accountName` of core/usage: for records, since limits count in gwei. */
+  readonly held: Map<string, bigint>;
 };
 
 /** The usual connection, and two others: with each attempt other ones, so that eight attempts ask sixteen URLs. */
@@ -160,15 +163,17 @@ export async function readUsable(
 ): Promise<ReadonlyMap<string, Gwei>> {
   const asked = accounts.flatMap((account) => {
     const call = balanceCall(source, account);
-    return call === undefined ? [] : [{ name: accountName(account), call }];
+    return call === undefined ? [] : [{ account, call }];
   });
   const calls = asked.map(({ call }) => call);
   const atTarget = await source.chain.words(calls, { hash: target.hash });
   const atHead = head.hash === target.hash ? atTarget : await source.chain.words(calls, { hash: head.hash });
   return new Map(
-    asked.flatMap(({ name }, index) => {
+    asked.flatMap(({ account }, index) => {
+      const name = accountName(account);
       const [settled, now] = [atTarget[index], atHead[index]];
       if (settled === undefined || now === undefined) return [];
+      source.held.set(heldName(account), now);
       return [[name, usable({ settled, head: now, chargedSince: chargedSince.get(name) ?? 0n })] as const];
     }),
   );

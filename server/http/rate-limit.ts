@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../core/resources/paymaster.js';
+import type { RateLimit } from '../../core/resources/schema-parts.js';
 import type { Clock } from '../../core/units/time.js';
 
 /**

@@ -1,7 +1,7 @@
 import { invalidInput, quote } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { zeroAddress } from '../../core/units/address.js';
-import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
 
 /** What a host is sent when its owner tries it. */

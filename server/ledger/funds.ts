@@ -1,6 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import type { FundsSample } from '../../core/ledger/record.js';
 import { gweiToWei } from '../../core/units/wei.js';
+import { accountName } from '../../core/usage/accounts.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Offers } from './offers.js';
 import type { RecordIds } from './record-ids.js';
@@ -23,13 +24,14 @@ export function createFundsSamples(
   const minutes = new Map<number, number>();
   const running = new Set<Promise<void>>();
 
-  async function sample(chainId: number): Promise<void> {
+  async function sample(chainId: number, held: ReadonlyMap<string, bigint>): Promise<void> {
     try {
       const price = usdPerNative(chainId);
       const accounts = await usage.accounts(chainId);
       // The first accounts of a chain do not wait for the next minute: without a sample nothing has a price.
       if (accounts.every(({ balance }) => balance === undefined)) minutes.delete(chainId);
-      for (const { contract, fundingAddress, balance, reserved } of accounts) {
+      for (const account of accounts) {
+        const { contract, fundingAddress, balance, reserved } = account;
         if (balance === undefined) continue;
         const record: FundsSample = {
           kind: 'funds',
@@ -37,7 +39,8 @@ export function createFundsSamples(
           chainId,
           contract,
           fundingAddress,
-          balanceWei: gweiToWei(balance),
+          // What may be promised is counted in gwei, and may be less than there is.
+          balanceWei: held.get(accountName(account)) ?? gweiToWei(balance),
           promisedWei: gweiToWei(reserved),
           usdPerNative: price,
         };
@@ -50,12 +53,12 @@ export function createFundsSamples(
   }
 
   return {
-    /** Called after each round of a chain that this replica follows. Never throws. */
-    followed(chainId: number): void {
+    /** Called after each round of a chain that this replica follows, with what its accounts hold in wei, as far as it was read. Never throws. */
+    followed(chainId: number, held: ReadonlyMap<string, bigint>): void {
       const minute = Math.floor(clock.now() / minuteMs);
       if (minutes.get(chainId) === minute) return;
       minutes.set(chainId, minute);
-      const taking: Promise<void> = sample(chainId).finally(() => running.delete(taking));
+      const taking: Promise<void> = sample(chainId, held).finally(() => running.delete(taking));
       running.add(taking);
     },
     /** Resolves when no sample is being taken. */

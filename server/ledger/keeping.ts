@@ -2,7 +2,8 @@ import type { Ambient } from '../../core/ambient.js';
 import { prunedShare, type LedgerMaintenance } from '../../core/ledger/ledger.js';
 import { createLedgerRoom, type LedgerRoom } from './room.js';
 
-const rollUpEveryMs = 1_000;
+/** Of each process: several take turns, and readings add what is missing. */
+const rollUpEveryMs = 3_000;
 const pruneEveryMs = 3_600_000;
 const firstPruneMs = 60_000;
 const sizeEveryMs = 15_000;

@@ -1,4 +1,6 @@
+import { unlessUnavailable } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { confirmEveryMs, missedAfterMs, type ReleaseFacts } from '../../core/release-facts.js';
 import type { Clock } from '../../core/units/time.js';
 
 /**
@@ -40,30 +42,69 @@ export const always = (): true => true;
 /** How long a new process waits for a shared dependency before it takes traffic without it. */
 const firstContactMs = 15_000;
 
+type SharedDependencyOptions = {
+  /** Where the others have the dependency, the fault is here. Default: a replica never stops taking traffic. */
+  readonly unreadyAfterMs?: number;
+  /** The dependency as this process addresses it. Default: every process of the installation uses the same. */
+  readonly known?: { readonly facts: ReleaseFacts; readonly name: string };
+};
+
 /**
  * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds, so that a rollout
- * does not send traffic to replicas that are still connecting. With `unreadyAfterMs` a replica that has been without it for so
- * long takes no traffic: where the others have it, the fault is here.
+ * does not send traffic to replicas that are still connecting, and a restart while it is away still answers what is wrong. A process whose dependency
+ * nobody of the release has ever reached, as one with a misspelt name, waits until it has: it must not replace one that works.
  */
 export function sharedDependency(
   check: Omit<ReadinessCheck, 'isAdvice'>,
   clock: Clock,
-  { unreadyAfterMs = Number.POSITIVE_INFINITY }: { readonly unreadyAfterMs?: number } = {},
+  { unreadyAfterMs = Number.POSITIVE_INFINITY, known }: SharedDependencyOptions = {},
 ): ReadinessCheck {
   let answeredAt = clock.now();
   let hasAnswered = false;
+  let wasReached = known === undefined;
   return {
     ...check,
     isReady: async () => {
-      const isReady = await check.isReady();
-      if (isReady) answeredAt = clock.now();
-      hasAnswered ||= isReady;
-      return isReady;
+      let isReady = false;
+      try {
+        isReady = await check.isReady();
+      } finally {
+        if (!isReady && !hasAnswered && !wasReached && known !== undefined)
+          wasReached = (await unlessUnavailable(known.facts.lastHad([known.name]))) !== undefined;
+      }
+      if (!isReady) return false;
+      answeredAt = clock.now();
+      hasAnswered = true;
+      known?.facts.confirm([known.name]);
+      return true;
     },
     isAdvice: () => {
       const silentMs = clock.now() - answeredAt;
-      return (hasAnswered || silentMs >= firstContactMs) && silentMs < unreadyAfterMs;
+      return (hasAnswered || (wasReached && silentMs >= firstContactMs)) && silentMs < unreadyAfterMs;
     },
+  };
+}
+
+/**
+ * Whether this process has mounted what other pods of the release have: false while it lacks something that one of them had within the last quarter of an
+ * hour. Once it was true it stays true, because a file that is removed later is removed from all pods.
+ */
+export function createMountCheck(
+  mounted: () => Promise<{ readonly here: readonly string[]; readonly missing: readonly string[] }>,
+  { facts, clock }: { readonly facts: ReleaseFacts; readonly clock: Clock },
+): () => Promise<boolean> {
+  let isComplete = false;
+  let confirmedAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const now = clock.now();
+    if (isComplete && now - confirmedAt < confirmEveryMs) return true;
+    const { here, missing } = await mounted();
+    const hadAt = isComplete || missing.length === 0 ? undefined : await facts.lastHad(missing);
+    if (hadAt !== undefined && now - hadAt < missedAfterMs) return false;
+    isComplete = true;
+    confirmedAt = now;
+    facts.confirm(here);
+    return true;
   };
 }
 

@@ -8,6 +8,7 @@ import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { readContext, refuseUnreadToken } from './contexts.js';
 import type { RequestOrigin } from './method.js';
+import { readOtherwise, type Otherwise } from './otherwise.js';
 import { parseFeeToken, parseSponsorParams } from './params.js';
 
 // Forms of params that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their
@@ -16,13 +17,15 @@ import { parseFeeToken, parseSponsorParams } from './params.js';
 type EntryPointParams = {
   readonly entryPoint: unknown;
   readonly context: unknown;
-  /** Path of the context in the request, for messages. */
+  /** Paths in the request, for messages. */
   readonly contextPath: string;
+  readonly entryPointPath?: string;
+  readonly operationPath?: string;
 };
 
 /** A request of either mode. */
 export type ModeRequest =
-  | { readonly mode: 'SPONSORED'; readonly request: SponsorRequest }
+  | { readonly mode: 'SPONSORED'; readonly request: SponsorRequest; readonly otherwise?: Otherwise }
   | { readonly mode: 'ERC20'; readonly request: TokenPaymentRequest };
 
 /**
@@ -32,13 +35,13 @@ export type ModeRequest =
  */
 export function parseEntryPointParams(
   operation: unknown,
-  { entryPoint, context, contextPath }: EntryPointParams,
+  { entryPoint, context, contextPath, entryPointPath = 'params[1]', operationPath }: EntryPointParams,
   profile: ServedProfile,
   origin: RequestOrigin & { readonly paymaster: ServedPaymaster },
 ): ModeRequest {
-  requireEntryPoint(entryPoint, profile, 'params[1]');
+  requireEntryPoint(entryPoint, profile, entryPointPath);
   const params = [operation, context ?? {}];
-  const parsed = parseSponsorParams(params, profile, origin, contextPath);
+  const parsed = parseSponsorParams(params, profile, origin, contextPath, operationPath);
   requirePhases(parsed.request, profile, contextPath);
   const { members, payment, campaign, webhookData } = readContext(
     parsed.members,
@@ -51,6 +54,7 @@ export function parseEntryPointParams(
     ...given({ webhookData }),
   };
   const mode = parsed.mode ?? (namesToken(members) ? 'ERC20' : 'SPONSORED');
+  const otherwise = readOtherwise(members, mode, contextPath, request.phase);
   if (mode === 'ERC20') {
     const feeToken = parseFeeToken(members, contextPath);
     // The most that may be paid is in units of the other token.
@@ -63,7 +67,7 @@ export function parseEntryPointParams(
     return { mode, request: { ...request, feeToken, ...given({ maxTokenAmount: payment?.most }) } };
   }
   if (parsed.mode === undefined) refuseUnreadToken(members, contextPath);
-  return { mode, request };
+  return { mode, request, ...given({ otherwise }) };
 }
 
 function namesToken({ token, tokenInfo }: Readonly<Record<string, unknown>>): boolean {
@@ -99,15 +103,16 @@ export function parseErc7677Params(
   origin: RequestOrigin,
 ): ModeRequest {
   const [operation, entryPoint, chainId, context] = params;
-  const isText = typeof chainId === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(chainId);
-  if (!(isText || typeof chainId === 'number') || Number(chainId) !== paymaster.chainId)
-    throw invalidInput({
-      field: 'params[2]',
-      expected: `the chain of this paymaster, ${paymaster.chainId}`,
-      value: quote(chainId),
-    });
+  requireChainId(chainId, paymaster, 'params[2]');
   const form = { entryPoint, context, contextPath: 'params[3]' };
   return parseEntryPointParams(operation, form, profile, { ...origin, paymaster });
+}
+
+/** In hex, decimal text or a number. Throws INVALID_INPUT. */
+export function requireChainId(value: unknown, { chainId }: ServedPaymaster, field: string): void {
+  const isText = typeof value === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(value);
+  if ((isText || typeof value === 'number') && Number(value) === chainId) return;
+  throw invalidInput({ field, expected: `the chain of this paymaster, ${chainId}`, value: quote(value) });
 }
 
 /** Throws the refusal as an error. `isPayer`: mode ERC20, in which `0x` is not a fallback, since the user already pays. */

@@ -1,6 +1,7 @@
 import { given } from '../../core/units/given.js';
 import { errorCodes, rpcRows } from '../../core/error-codes.js';
-import { DomainError, isDomainError } from '../../core/errors.js';
+import { isDomainError, type DomainError } from '../../core/errors.js';
+import { publishedError } from '../../core/published-error.js';
 
 const internal = errorCodes.INTERNAL.rpc;
 
@@ -15,16 +16,18 @@ type RenderedError = {
 };
 
 /** Renders what a handler threw. An error that is not a DomainError, or whose code this edge does not publish, does not reveal its cause. */
-export function renderError(error: unknown, requestId: string): RenderedError {
+export function renderError(error: unknown, requestId: string, suffix = ''): RenderedError {
   const row = isDomainError(error) && error.code !== 'INTERNAL' ? rpcRows.get(error.code) : undefined;
   if (!isDomainError(error) || row === undefined) return renderFault(requestId);
-  const reason = error.details.reason ?? error.code;
-  const data = { reason, requestId, retryable: row.retryable, ...extras(error) };
-  const { retryAfterSeconds, remedy } = error.details;
+  const { reason, message, remedy } = publishedError(error);
+  const text = message + suffix;
+  const { bundler } = error.details;
+  const data = bundler?.data ?? { reason, requestId, retryable: row.retryable, ...extras(error, remedy) };
+  const { retryAfterSeconds } = error.details;
   // Most clients show their users the message alone.
-  const message = remedy === undefined ? error.message : `${error.message}. ${remedy}`;
+  const shown = remedy === undefined ? text : `${text}${text.endsWith('.') ? '' : '.'} ${remedy}`;
   return {
-    body: JSON.stringify({ code: row.code, message, data }),
+    body: JSON.stringify({ code: bundler?.code ?? row.code, message: shown, data }),
     status: row.status,
     reason,
     fault: false,
@@ -37,10 +40,7 @@ export function renderError(error: unknown, requestId: string): RenderedError {
  * also names the request, by which people on call find its log line.
  */
 export function renderRefusal(error: DomainError, requestId: string): RenderedError {
-  return renderError(
-    new DomainError(error.code, `${error.message} Request ${requestId}.`, error.details),
-    requestId,
-  );
+  return renderError(error, requestId, ` Request ${requestId}.`);
 }
 
 function renderFault(requestId: string): RenderedError {
@@ -54,13 +54,15 @@ function renderFault(requestId: string): RenderedError {
   };
 }
 
-function extras({ details }: DomainError): object {
+function extras({ details }: DomainError, remedy: string | undefined): object {
   return {
     ...given({
       problems: details.problems,
       webhookReason: details.webhookReason,
       call: details.call,
-      remedy: details.remedy,
+      otherwise: details.otherwise,
+      retry: details.retry,
+      remedy,
     }),
     ...given({ retryAfterSeconds: details.retryAfterSeconds }),
   };

@@ -21,6 +21,7 @@ const members: Members = {
   calculateGasLimits: read,
   expiryDuration: read,
   signingPhase: read,
+  otherwise: read,
   callWebhook: flag,
   sponsorshipPolicyId: text,
   token: text,

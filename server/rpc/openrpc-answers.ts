@@ -71,6 +71,14 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
       ...signedMembers,
       reason: reference('RefusalReason', 'Why it is 0x; also in the header X-Sponsorship-Reason.'),
       webhookReason: hostReason,
+      otherwise: {
+        description: 'Why there is no payment in tokens either, where the request asked for one.',
+        ...record({ reason: text }),
+      },
+      insteadOf: {
+        description: 'In tokens because of `otherwise`: why the operation is not sponsored.',
+        ...record({ mode: { const: 'SPONSORED' }, reason: reference('RefusalReason') }),
+      },
     },
   ),
   FeeQuotes: record({
@@ -88,7 +96,7 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
     unsupportedReasons: {
       type: 'object',
       additionalProperties: text,
-      description: 'Why, by token: the source of the price with its age or deviation.',
+      description: 'Why, by token, for example how old its price is.',
     },
   }),
   FeeQuote: recordOf<FeeQuote>(
@@ -118,6 +126,45 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
       },
     ),
   },
+  OperationWithFees: {
+    description: 'As OperationFields, with the fees that were signed.',
+    oneOf: [{ required: ['paymasterAndData'] }, { required: Object.keys(unpackedFields) }],
+    ...record(
+      {
+        preVerificationGas: quantity,
+        verificationGasLimit: quantity,
+        callGasLimit: quantity,
+        maxFeePerGas: quantity,
+        maxPriorityFeePerGas: quantity,
+      },
+      { paymasterAndData: reference('Bytes', 'EntryPoint 0.6.'), ...unpackedFields },
+    ),
+  },
+  ValidPolicies: arrayOf(
+    record({
+      sponsorshipPolicyId: text,
+      data: record({
+        name: text,
+        author: { type: ['string', 'null'], description: 'The name of the sponsor.' },
+        icon: { type: ['string', 'null'] },
+        description: { type: 'null' },
+      }),
+    }),
+  ),
+  TokenQuotes: record({
+    quotes: arrayOf(
+      record({
+        paymaster: spender,
+        token: address,
+        postOpGas: quantity,
+        exchangeRate: reference('HexQuantity', 'Base units per 10^18 wei, premium included.'),
+        exchangeRateNativeToUsd: reference(
+          'HexQuantity',
+          'Dollars per 10^18 wei with six decimals; 0x0: not known.',
+        ),
+      }),
+    ),
+  }),
   PaymasterFields: {
     oneOf: [{ required: ['paymasterAndData'] }, { required: Object.keys(unpackedFields) }],
     ...record(
@@ -197,6 +244,12 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
       },
       problems: arrayOf({ type: 'object' }),
       webhookReason: hostReason,
+      otherwise: { ...text, description: 'Why there is no payment in tokens either.' },
+      retry: {
+        const: 'ERC20',
+        description:
+          'pm_getPaymasterData with `otherwise`: a new stub would be in tokens. These data are not, since their stub said sponsored.',
+      },
       call: {
         description: 'The call that was refused, where a single one was.',
         ...record(

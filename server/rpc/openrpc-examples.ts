@@ -29,6 +29,19 @@ const sponsorship = {
 };
 const erc7677 = [userOp, entryPoint06.address, '0x7a69', {}];
 
+const withFees = {
+  paymasterAndData,
+  preVerificationGas: '0xea60',
+  verificationGasLimit: '0x249f0',
+  callGasLimit: '0x186a0',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x3b9aca00',
+};
+
+const sponsored = { ...userOp, paymasterAndData, signature: '0x00' };
+const userOpHash = '0x93c06f3f5909cc2b192713ed9bf93e3e1fde4b22fcd2466304fa404f9b80ff90';
+const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x3b9aca00' };
+
 export const rpcExamples = {
   pm_sponsorUserOperation: {
     params: [userOp, { mode: 'SPONSORED', calculateGasLimits: false, sponsorshipInfo: { webhookData: {} } }],
@@ -78,6 +91,61 @@ export const rpcExamples = {
       tokens: [{ name: 'DUSD', symbol: 'DUSD', address: token, decimals: 6, exchangeRate: '0xb2d05e00' }],
     },
   },
+  pm_validateSponsorshipPolicies: {
+    params: [userOp, entryPoint06.address, ['spring', 'winter']],
+    result: [
+      {
+        sponsorshipPolicyId: 'spring',
+        data: { name: 'spring', author: 'My Shop', icon: null, description: null },
+      },
+    ],
+  },
+  pimlico_getTokenQuotes: {
+    params: [{ tokens: [token] }, entryPoint06.address, '0x7a69'],
+    result: {
+      quotes: [
+        {
+          paymaster: contract,
+          token,
+          postOpGas: '0x9c40',
+          exchangeRate: '0xb2d05e00',
+          exchangeRateNativeToUsd: '0xb2d05e00',
+        },
+      ],
+    },
+  },
+  zd_sponsorUserOperation: {
+    params: [{ chainId: 31337, userOp, entryPointAddress: entryPoint06.address, shouldConsume: true }],
+    result: withFees,
+  },
+  alchemy_requestGasAndPaymasterAndData: {
+    params: [
+      {
+        policyId: 'spring',
+        entryPoint: entryPoint06.address,
+        userOperation: { sender, nonce: '0x0', initCode: '0x', callData: '0xb61d27f6' },
+        dummySignature: '0x00',
+        overrides: { callGasLimit: { multiplier: 1.2 } },
+      },
+    ],
+    result: withFees,
+  },
+  eth_chainId: { params: [], result: '0x7a69' },
+  eth_supportedEntryPoints: { params: [], result: [entryPoint06.address] },
+  eth_estimateUserOperationGas: {
+    params: [sponsored, entryPoint06.address],
+    result: { preVerificationGas: '0xea60', verificationGasLimit: '0x249f0', callGasLimit: '0x186a0' },
+  },
+  eth_sendUserOperation: { params: [sponsored, entryPoint06.address], result: userOpHash },
+  eth_getUserOperationByHash: {
+    params: [userOpHash],
+    result: { userOperation: sponsored, entryPoint: entryPoint06.address },
+  },
+  eth_getUserOperationReceipt: {
+    params: [userOpHash],
+    result: { userOpHash, sender, nonce: '0x0', paymaster: contract, success: true },
+  },
+  pimlico_getUserOperationGasPrice: { params: [], result: { fast: fees, standard: fees, slow: fees } },
   pm_explainSponsorship: {
     params: [userOp, { mode: 'SPONSORED', callWebhook: false }],
     result: {

@@ -30,6 +30,18 @@ const modeMembers = {
     description:
       'Only for pm_getPaymasterData and its stub, for versions on EntryPoint 0.9 whose contract reads a separate paymaster signature. commit reserves and answers a placeholder; the account signs; finalize, within 60 seconds, gets the same operation with the signature of the account and the fields that the commit answered, and answers the signature. Absent: signed at once.',
   },
+  otherwise: {
+    ...openRecord(
+      {
+        mode: { const: 'ERC20' },
+        feeTokenAddress: reference('Address'),
+        maxTokenAmount: reference('Quantity', 'The most that the payment may take, in base units.'),
+      },
+      {},
+    ),
+    description:
+      'Mode SPONSORED: what the account pays where a limit, window, sender, contract or deposit refuses. pm_getPaymasterData stays in the mode of the stub that the operation carries.',
+  },
   tokenInfo: {
     ...openRecord(
       {},
@@ -133,6 +145,35 @@ export const paramSchemas: Readonly<Record<string, JsonSchema>> = {
       ),
     ],
   },
+  StateOverrides: { type: 'object', description: 'As of eth_call; for the simulation alone.' },
+  PolicyIds: { ...arrayOf(text), maxItems: 20 },
+  QuotedTokens: openRecord({ tokens: { ...arrayOf(reference('Address')), maxItems: maxTokens } }, {}),
+  ZeroDevRequest: openRecord(
+    { chainId: quantity, userOp: { type: 'object' }, entryPointAddress: reference('Address') },
+    {
+      gasTokenData: openRecord({ tokenAddress: reference('Address', 'Mode ERC20 with this token.') }, {}),
+      shouldOverrideFee: {
+        type: 'boolean',
+        default: false,
+        description: 'Fees of the operation give way to ours.',
+      },
+      shouldConsume: { const: true, description: 'Whatever is signed counts.' },
+    },
+  ),
+  AlchemyRequest: openRecord(
+    { entryPoint: reference('Address'), userOperation: { type: 'object' } },
+    {
+      policyId: { oneOf: [text, arrayOf(text)], description: 'The campaign, where policies have campaigns.' },
+      dummySignature: bytes,
+      overrides: {
+        type: 'object',
+        description:
+          'By the names of fees and limits: a value, which is signed as given, or {"multiplier": 1 to 10} of what we find.',
+      },
+      erc20Context: { type: 'object', description: 'As in a context.' },
+      webhookData: text,
+    },
+  ),
   ExplainMode: openRecord(
     {},
     {

@@ -53,6 +53,9 @@ const entryPoint = parameter('entryPoint', 'Address');
 const context = { ...parameter('context', 'Context'), required: false };
 const erc7677Params = [operation, entryPoint, parameter('chainId', 'Quantity'), context];
 
+const ofBundlers = 'Passed to the bundlers of spec.bundlers of the Chain, whose errors keep code and data.';
+const found = { name: 'result', schema: { type: ['object', 'null'] } };
+
 type Description = { readonly summary: string; readonly params: readonly object[]; readonly result: object };
 
 const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
@@ -106,6 +109,61 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
       'Tokens that pay for gas, with their present rate, and stub data for a gas estimate, as AbstractionKit reads them.',
     params: [{ ...parameter('entryPoint', 'Address'), required: false }],
     result: result('SupportedTokens'),
+  },
+  pm_validateSponsorshipPolicies: {
+    summary:
+      "As Pimlico's clients ask: those of the named campaigns with which nothing refuses the operation that the stub stage of ERC-7677 judges. At most 20.",
+    params: [operation, entryPoint, { ...parameter('sponsorshipPolicyIds', 'PolicyIds') }],
+    result: result('ValidPolicies'),
+  },
+  pimlico_getTokenQuotes: {
+    summary:
+      "As Pimlico's clients ask: what a client computes the allowance from, (gas + postOpGas) × maxFeePerGas × exchangeRate / 10^18. A token without a usable price has no quote.",
+    params: [parameter('tokens', 'QuotedTokens'), entryPoint, parameter('chainId', 'Quantity')],
+    result: result('TokenQuotes'),
+  },
+  zd_sponsorUserOperation: {
+    summary:
+      "As ZeroDev's clients ask, once: of each limit the larger of given and found is signed, and fees that are missing are ours. A refusal is error -32501.",
+    params: [parameter('request', 'ZeroDevRequest')],
+    result: result('OperationWithFees'),
+  },
+  alchemy_requestGasAndPaymasterAndData: {
+    summary:
+      "As Alchemy's clients ask, once: limits and fees that are missing are found. A refusal is error -32501.",
+    params: [parameter('request', 'AlchemyRequest')],
+    result: result('OperationWithFees'),
+  },
+  eth_chainId: { summary: 'As pm_chainId.', params: [], result: result('HexQuantity') },
+  eth_supportedEntryPoints: {
+    summary: 'As pm_supportedEntryPoints.',
+    params: [],
+    result: { name: 'result', schema: arrayOf(reference('Address')) },
+  },
+  eth_estimateUserOperationGas: {
+    summary: `${ofBundlers} Only with paymaster data of this address: those of pm_getPaymasterStubData, or signed ones while they are promised.`,
+    params: [operation, entryPoint, { ...parameter('stateOverrides', 'StateOverrides'), required: false }],
+    result: { name: 'result', schema: { type: 'object' } },
+  },
+  eth_sendUserOperation: {
+    summary: `${ofBundlers} Only exactly an operation that was signed here; any other is error OPERATION_NOT_OURS, whose reason says what is wrong.`,
+    params: [operation, entryPoint],
+    result: result('Bytes'),
+  },
+  eth_getUserOperationByHash: {
+    summary: `${ofBundlers} Null where the operation names no contract of ours.`,
+    params: [parameter('userOpHash', 'Bytes')],
+    result: found,
+  },
+  eth_getUserOperationReceipt: {
+    summary: `${ofBundlers} Null where the operation names no contract of ours, and before it is mined.`,
+    params: [parameter('userOpHash', 'Bytes')],
+    result: found,
+  },
+  pimlico_getUserOperationGasPrice: {
+    summary: `${ofBundlers} Fees that the bundler takes, where it knows the method.`,
+    params: [],
+    result: { name: 'result', schema: { type: 'object' } },
   },
 };
 

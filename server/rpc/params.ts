@@ -12,18 +12,6 @@ import type { RequestOrigin } from './method.js';
 
 export type Mode = 'SPONSORED' | 'ERC20';
 
-/** The second parameter, parsed; members that its mode does not use are ignored. */
-type ModeParams = {
-  /** Undefined when the caller names none. */
-  readonly mode: Mode | undefined;
-  readonly calculateGasLimits: boolean | undefined;
-  readonly expirySeconds: number | undefined;
-  readonly webhookData: unknown;
-  readonly phase: SigningPhase | undefined;
-  readonly campaign: string | undefined;
-  readonly members: Readonly<Record<string, unknown>>;
-};
-
 /** The service document writes `SPONSORED` and, in its text, `SPONSORSHIP`. */
 const modes: Readonly<Record<string, Mode>> = {
   SPONSORED: 'SPONSORED',
@@ -34,8 +22,8 @@ const modes: Readonly<Record<string, Mode>> = {
 /** Bodies may nest as deep as the parser allows, but the code that writes the data for a webhook is recursive. */
 const maxWebhookDataDepth = 32;
 
-/** Reads `params[1]`. Throws INVALID_INPUT with every problem. */
-function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
+/** The second parameter; members that its mode does not use are ignored. Throws INVALID_INPUT with every problem. */
+function parseModeParams(value: unknown, path = 'params[1]') {
   if (!isObject(value))
     throw invalidInput({
       field: path,
@@ -43,7 +31,8 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
       value: quote(value),
     });
   const problems: Problem[] = [];
-  const params: ModeParams = {
+  const params = {
+    /** Undefined when the caller names none. */
     mode: readMode(value['mode'], path, problems),
     calculateGasLimits: readFlag(value['calculateGasLimits'], `${path}.calculateGasLimits`, problems),
     expirySeconds: readExpiry(value['expiryDuration'], path, problems),
@@ -57,26 +46,20 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
   return params;
 }
 
-type SponsorParams = {
-  readonly mode: Mode | undefined;
-  readonly request: SponsorRequest;
-  /** The mode object itself, for members that only one method uses. */
-  readonly members: Readonly<Record<string, unknown>>;
-};
-
 /** `[partial user operation, mode object]`. Throws INVALID_INPUT with the problems of both. */
 export function parseSponsorParams(
   params: readonly unknown[],
   { entryPointVersion }: { readonly entryPointVersion: EntryPointVersion },
   { requestId, callerRequestId, method }: RequestOrigin,
   modePath = 'params[1]',
-): SponsorParams {
+  operationPath = 'params[0]',
+) {
   const [op, given] = parseBoth(
-    () => parseUserOperation(params[0], entryPointVersion),
+    () => parseUserOperation(params[0], entryPointVersion, operationPath),
     () => parseModeParams(params[1], modePath),
   );
   const { mode, calculateGasLimits, expirySeconds, webhookData, members, phase, campaign } = given;
-  const request = {
+  const request: SponsorRequest = {
     op,
     calculateGasLimits,
     expirySeconds,
@@ -86,6 +69,7 @@ export function parseSponsorParams(
     method,
     ...(campaign === undefined ? {} : { campaign }),
   };
+  // `members`: the mode object itself, for members that only one method uses.
   return { mode, members, request: phase === undefined ? request : { ...request, phase } };
 }
 
@@ -144,6 +128,20 @@ export function parseTokenChoice({ tokenInfo }: Readonly<Record<string, unknown>
   return { tokenList: list, ...(first === undefined ? {} : { preferredToken: first }) };
 }
 
+/** A list of tokens. Throws INVALID_INPUT. */
+export function parseTokens(values: readonly unknown[], path: string): readonly string[] {
+  const problems: Problem[] = [];
+  if (values.length > maxTokens)
+    problems.push({
+      field: path,
+      expected: `at most ${maxTokens} addresses`,
+      value: `${values.length} of them`,
+    });
+  const tokens = readAddresses(values.slice(0, maxTokens), (index) => `${path}[${index}]`, problems);
+  if (problems.length > 0) throw invalidInput(problems);
+  return tokens;
+}
+
 /** Far more tokens than a chain serves; each one is looked up, and answered, by its address. */
 export const maxTokens = 1000;
 
@@ -194,7 +192,7 @@ function readMode(value: unknown, path: string, problems: Problem[]): Mode | und
   return undefined;
 }
 
-function readFlag(value: unknown, field: string, problems: Problem[]): boolean | undefined {
+export function readFlag(value: unknown, field: string, problems: Problem[]): boolean | undefined {
   if (value === undefined || value === null || typeof value === 'boolean') return value ?? undefined;
   problems.push({ field, expected: 'true or false', value: quote(value) });
   return undefined;
@@ -214,7 +212,7 @@ function readPhase(value: unknown, path: string, problems: Problem[]): SigningPh
 }
 
 /** Its type is checked with the other members. Callers choose the text, and it is recorded: one that is not a name is "". */
-function readCampaign(value: unknown): string | undefined {
+export function readCampaign(value: unknown): string | undefined {
   if (isMissing(value)) return undefined;
   return typeof value === 'string' && campaignName.test(value) ? value : '';
 }

@@ -43,6 +43,22 @@ export function parseCommitted(operation: unknown): Hex {
   return joinPaymasterSignature(found.kind === 'signature' ? found.data : data, placeholder);
 }
 
+/** `paymasterAndData` of an operation in any form; `0x` when it names no paymaster. Throws INVALID_INPUT with every problem. */
+export function parsePaymasterAndData(operation: unknown): Hex {
+  const fields = new Fields(isObject(operation) ? operation : {}, 'params[0]');
+  const packed = fields.bytes('paymasterAndData');
+  if (packed !== '0x' && fields.isGiven('paymaster'))
+    fields.problem('paymasterAndData', 'left out when paymaster is given');
+  const data = fields.isGiven('paymaster') ? readUnpacked(fields) : packed;
+  const signature = fields.bytes('paymasterSignature');
+  if (hexSize(signature) > longestSignature)
+    fields.problem('paymasterSignature', `at most ${longestSignature} bytes long`);
+  fields.done();
+  return signature === '0x' || data === '0x' ? data : joinPaymasterSignature(data, signature);
+}
+
+const longestSignature = 0xffff;
+
 /** Paymaster 20, verification gas 16, postOp gas 16 bytes. */
 const headSize = 52;
 

@@ -1,4 +1,5 @@
 import { isDomainError, unreachable } from '../../core/errors.js';
+import { leavesTokens, type Refusal } from '../../core/refusal.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { requireProfile } from '../decision/facts.js';
 import type { SponsorRequest } from '../decision/request.js';
@@ -6,6 +7,7 @@ import type { QuoteFees } from '../decision/token/quote.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod, RpcResult } from './method.js';
 import { namingEntryPoint } from './other-entry-point.js';
+import { readOtherwise } from './otherwise.js';
 import { parseSponsorParams, parseTokenChoice, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { renderFeeQuotes, renderSponsorship } from './results.js';
@@ -14,7 +16,7 @@ export type QuoteMethodDeps = Pick<SponsorMethodDeps, 'view' | 'sponsor'> & { re
 
 /**
  * `params`: `[partial user operation, mode object]`. In mode SPONSORED it sponsors the operation and signs; in mode
- * ERC20 it quotes. Without a mode it answers a sponsorship if the operation passes, else quotes.
+ * ERC20 it quotes; with `otherwise`, a quote in its token takes the place of a refusal. Without a mode it answers a sponsorship if the operation passes, else quotes.
  */
 export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
   const { view, sponsor, quoteFees } = deps;
@@ -26,9 +28,15 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
       requireOnePhase(request);
       const named = <T>(ask: () => Promise<T>) => namingEntryPoint(profile, params[0], ask);
       switch (mode) {
-        case 'SPONSORED':
-          return renderSponsorship(await named(() => sponsor(paymaster, request)));
+        case 'SPONSORED': {
+          const otherwise = readOtherwise(members, mode, 'params[1]');
+          if (otherwise === undefined)
+            return renderSponsorship(await named(() => sponsor(paymaster, request)));
+          const choice = { tokenList: [otherwise.feeToken] };
+          return named(() => sponsorOrQuote(deps, paymaster, request, choice, leavesTokens));
+        }
         case 'ERC20':
+          readOtherwise(members, mode, 'params[1]');
           return renderFeeQuotes(await named(() => quoteFees(paymaster, request, parseTokenChoice(members))));
         case undefined:
           return named(() => sponsorOrQuote(deps, paymaster, request, parseTokenChoice(members)));
@@ -39,15 +47,17 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
   };
 }
 
-/** If nothing can be quoted, the refusal is the answer, so that the client learns why the operation is not sponsored. */
+/** `isQuoted`: which refusals a quote may take the place of. Default: all. If nothing can be quoted, the refusal is the answer, so that the client learns why the operation is not sponsored. */
 async function sponsorOrQuote(
   { sponsor, quoteFees }: QuoteMethodDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
   choice: TokenChoice,
+  isQuoted: (refusal: Refusal) => boolean = () => true,
 ): Promise<RpcResult> {
   const sponsorship = await sponsor(paymaster, request);
-  if (sponsorship.outcome === 'sponsored') return renderSponsorship(sponsorship);
+  if (sponsorship.outcome === 'sponsored' || !isQuoted(sponsorship.refusal))
+    return renderSponsorship(sponsorship);
   try {
     const quotes = await quoteFees(paymaster, request, choice);
     return quotes.feeQuotes.length > 0 ? renderFeeQuotes(quotes) : renderSponsorship(sponsorship);

@@ -1,9 +1,11 @@
+import { invalidInput, quote } from '../../core/errors.js';
 import { requireProfile } from '../decision/facts.js';
-import type { Sponsored, SponsorRequest } from '../decision/request.js';
-import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { parseErc7677Params, requireSponsored, type ModeRequest } from './entry-point-form.js';
+import type { Sponsored } from '../decision/request.js';
+import type { ServedProfile } from '../view/served-chain.js';
+import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
-import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
+import { retryInTokens, tokenOfStub } from './otherwise.js';
+import { signed, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { answerPhase, type PhaseDeps } from './signing-phases.js';
 import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './results.js';
 
@@ -14,15 +16,26 @@ import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './r
  * is never replaced.
  */
 export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMethod {
+  /** Never in another mode than the stub's, which the wallet has shown to its user. */
+  async function signedInMode(...[paymaster, asked, limits]: SignedArguments): Promise<Sponsored> {
+    try {
+      return await signed(deps, paymaster, asked, limits);
+    } catch (error) {
+      throw asked.mode === 'SPONSORED' && asked.otherwise !== undefined ? retryInTokens(error) : error;
+    }
+  }
+
   return {
     async handle(params, context) {
       const { paymaster } = context;
       const profile = requireProfile(deps.view, paymaster);
-      const asked = parseErc7677Params(params, profile, paymaster, context);
+      const asked = inModeOfStub(parseErc7677Params(params, profile, paymaster, context), params[0], profile);
       const { phase } = asked.request;
       if (phase !== undefined) return answerPhase(deps, params[0], paymaster, { ...asked, phase });
       const calculated = asked.request.calculateGasLimits === true;
-      const data = await signed(deps, paymaster, asked, calculated);
+      // A standard answer has no fields for our limits, so we calculate them only if the wallet asks for it.
+      const calculateGasLimits = calculated ? 'missing' : false;
+      const data = await signedInMode(paymaster, asked, { calculateGasLimits, keepsPaymasterGas: true });
       const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };
       const { isOpen } = data;
       const shown = {
@@ -37,18 +50,20 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
   };
 }
 
-/** A standard answer has no fields for our limits, so we calculate them only if the wallet asks for it. */
-async function signed(
-  { sponsor, payInTokens }: SponsorMethodDeps,
-  paymaster: ServedPaymaster,
-  asked: ModeRequest,
-  calculated: boolean,
-): Promise<Sponsored> {
-  const limits: Pick<SponsorRequest, 'calculateGasLimits' | 'keepsPaymasterGas'> = {
-    calculateGasLimits: calculated ? 'missing' : false,
-    keepsPaymasterGas: true,
-  };
-  return asked.mode === 'ERC20'
-    ? requireSponsored(await payInTokens(paymaster, { ...asked.request, ...limits }), { isPayer: true })
-    : requireSponsored(await sponsor(paymaster, { ...asked.request, ...limits }), { isPayer: false });
+type SignedArguments = Parameters<typeof signed> extends [unknown, ...infer Rest] ? Rest : never;
+
+/** The request in tokens where its stub was. Throws INVALID_INPUT when the stub names another token than the context. */
+function inModeOfStub(asked: ModeRequest, operation: unknown, profile: ServedProfile): ModeRequest {
+  if (asked.mode === 'ERC20' || asked.otherwise === undefined) return asked;
+  const { request, otherwise } = asked;
+  const token = tokenOfStub(operation, profile);
+  if (token === undefined) return asked;
+  if (token !== otherwise.feeToken)
+    throw invalidInput({
+      field: 'params[3].otherwise.feeTokenAddress',
+      expected: `${token}, the token of the stub in the operation`,
+      value: quote(otherwise.feeToken),
+    });
+  const insteadOf = 'instead of a sponsorship that the stub refused';
+  return { mode: 'ERC20', request: { ...request, ...otherwise, insteadOf } };
 }

@@ -1,12 +1,14 @@
 import { unreachable } from '../../core/errors.js';
 import { requireProfile } from '../decision/facts.js';
-import type { Sponsorship, TokenPaymentRequest } from '../decision/request.js';
+import type { Sponsored, SponsorRequest, Sponsorship, TokenPaymentRequest } from '../decision/request.js';
 import type { Sponsor } from '../decision/sign/sign.js';
 import type { ConfigView } from '../view/config-view.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod, RpcResult } from './method.js';
 import { namingEntryPoint } from './other-entry-point.js';
 import { modeRequired, parseFeeToken, parseSponsorParams, requireOnePhase } from './params.js';
-import { parseEntryPointParams, requireSponsored } from './entry-point-form.js';
+import { parseEntryPointParams, requireSponsored, type ModeRequest } from './entry-point-form.js';
+import { readOtherwise, refuseOtherwise, sponsorOrPay, type Either } from './otherwise.js';
 import { renderOperationFields, renderSponsorship, renderTokenPayment } from './results.js';
 
 export type SponsorMethodDeps = {
@@ -19,7 +21,8 @@ export type SponsorMethodDeps = {
  * The form of the params decides the answer. `[partial user operation, mode object]`: as the service document says. `[user operation,
  * entry point, context]`, as Pimlico's clients send: fields of an operation in hex, and a refusal is an error.
  */
-export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorMethodDeps): RpcMethod {
+export function pm_sponsorUserOperation(deps: SponsorMethodDeps): RpcMethod {
+  const { view, payInTokens } = deps;
   return {
     async handle(params, context) {
       const { paymaster } = context;
@@ -29,25 +32,21 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
         const form = { entryPoint, context: named, contextPath: 'params[2]' };
         const asked = parseEntryPointParams(operation, form, profile, context);
         requireOnePhase(asked.request, form.contextPath);
+        if (asked.mode === 'SPONSORED') refuseOtherwise(asked.otherwise, form.contextPath);
         // Clients of this form send placeholders as often as estimates.
         const calculateGasLimits = asked.request.calculateGasLimits ?? 'larger';
-        return renderOperationFields(
-          asked.mode === 'ERC20'
-            ? requireSponsored(await payInTokens(paymaster, { ...asked.request, calculateGasLimits }), {
-                isPayer: true,
-              })
-            : requireSponsored(await sponsor(paymaster, { ...asked.request, calculateGasLimits }), {
-                isPayer: false,
-              }),
-        );
+        return renderOperationFields(await signed(deps, paymaster, asked, { calculateGasLimits }));
       }
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
       const named = <T>(ask: () => Promise<T>) => namingEntryPoint(profile, params[0], ask);
       switch (mode) {
-        case 'SPONSORED':
-          return renderSponsorship(await named(() => sponsor(paymaster, request)));
+        case 'SPONSORED': {
+          const otherwise = readOtherwise(members, mode, 'params[1]');
+          return renderEither(await named(() => sponsorOrPay(deps, paymaster, request, otherwise)));
+        }
         case 'ERC20':
+          readOtherwise(members, mode, 'params[1]');
           return paid(
             await named(() => payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) })),
           );
@@ -61,8 +60,26 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
   };
 }
 
+/** Signed data in the mode that is asked for; a refusal is an error. */
+export async function signed(
+  { sponsor, payInTokens }: SponsorMethodDeps,
+  paymaster: ServedPaymaster,
+  { mode, request }: ModeRequest,
+  limits: Pick<SponsorRequest, 'calculateGasLimits' | 'keepsPaymasterGas'>,
+): Promise<Sponsored> {
+  return mode === 'ERC20'
+    ? requireSponsored(await payInTokens(paymaster, { ...request, ...limits }), { isPayer: true })
+    : requireSponsored(await sponsor(paymaster, { ...request, ...limits }), { isPayer: false });
+}
+
 const paid = (payment: Sponsorship): RpcResult =>
   renderTokenPayment(requireSponsored(payment, { isPayer: true }));
+
+function renderEither(either: Either): RpcResult {
+  return either.mode === 'ERC20'
+    ? renderTokenPayment(either.payment, either.insteadOf)
+    : renderSponsorship(either.sponsorship, either.otherwise);
+}
 
 function namesEntryPoint(params: readonly unknown[]): boolean {
   return typeof params[1] === 'string';

@@ -1,5 +1,6 @@
 import type { GasLimits } from '../../core/entry-point/user-operation.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
+import type { RefusalReason } from '../../core/refusal.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import type { SponsorInfo } from '../../core/resources/paymaster.js';
 import type { FeeQuotes } from '../decision/token/quote.js';
@@ -18,14 +19,16 @@ import type { Mode } from './params.js';
  * - `validUntil` in seconds, and `expiryAsked` if the caller asked for a longer expiry than is allowed.
  * - `openSponsorship: true` if the paymaster has no registered contract and sponsors calls to any: its owner should see this.
  * - EntryPoint 0.7+: the paymaster's four fields in addition to the packed form, which not every client can unpack.
+ * - `otherwise`: why the account does not pay in tokens either, where the request asked for it.
  */
-export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
+export function renderSponsorship(sponsorship: Sponsorship, otherwise?: string): RpcResult {
   if (sponsorship.outcome === 'refused') {
     const { refusal, limits } = sponsorship;
     const { reason, detail, hostReason } = refusal;
     const said = hostReason === undefined ? '' : `,"webhookReason":${JSON.stringify(hostReason)}`;
+    const also = otherwise === undefined ? '' : `,"otherwise":{"reason":${JSON.stringify(otherwise)}}`;
     return {
-      json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"${said}}`,
+      json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"${said}${also}}`,
       refusal: reason,
       detail,
     };
@@ -35,9 +38,13 @@ export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   return { json: `{${members}${isOpen ? ',"openSponsorship":true' : ''}}`, isOpen };
 }
 
-/** Result of `pm_sponsorUserOperation` in mode ERC20, with the same members as {@link renderSponsorship}. */
-export function renderTokenPayment(payment: Sponsored): RpcResult {
-  return { json: `{${signed('ERC20', payment)}}` };
+/**
+ * Result of `pm_sponsorUserOperation` in mode ERC20, with the same members as {@link renderSponsorship}. `insteadOf`: why the operation
+ * is not sponsored, where that was asked first.
+ */
+export function renderTokenPayment(payment: Sponsored, insteadOf?: RefusalReason): RpcResult {
+  const why = insteadOf === undefined ? '' : `,"insteadOf":{"mode":"SPONSORED","reason":"${insteadOf}"}`;
+  return { json: `{${signed('ERC20', payment)}${why}}` };
 }
 
 /** Result of `pm_sponsorUserOperation` in the form that names the EntryPoint: its clients spread it into the operation, so nothing else is in it. */

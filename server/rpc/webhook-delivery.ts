@@ -111,7 +111,8 @@ function failure({ log }: WebhookDeliveryDeps, error: unknown, requestId: string
     log.error('webhook test delivery failed', { requestId, error });
     return said(500, 'Internal error');
   }
-  return said(restRowOf(error.code).status, error.message);
+  const { status, message = error.message } = restRowOf(error.code);
+  return said(status, message);
 }
 
 function said(statusCode: number, message: string): Answer {

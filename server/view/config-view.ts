@@ -245,8 +245,27 @@ export function createConfigView(deps: ConfigViewDeps) {
     chains: (): Iterable<ServedChain> => chains.values(),
     /** A list of addresses by its hash; undefined while it is not known. */
     addressList: (hash: string): ReadonlySet<AddressKey> | undefined => lists.get(hash),
-    /** Whether anything is there to sign for. */
-    hasPaymasters: (): boolean => byId.size > 0,
+    /** A served paymaster. */
+    served: (paymasterId: string): ServedPaymaster | undefined => byId.get(paymasterId),
+    /** The organisations of the paymasters that are served on a chain, by version. */
+    organisationsOn(chainId: number): ReadonlyMap<string, ReadonlySet<string>> {
+      const byVersion = new Map<string, Set<string>>();
+      for (const { chainId: on, version, namespace } of byId.values()) {
+        if (on !== chainId) continue;
+        const known = byVersion.get(version);
+        if (known === undefined) byVersion.set(version, new Set([namespace]));
+        else known.add(namespace);
+      }
+      return byVersion;
+    },
+    /** Whether there is a paymaster that can be signed for: nothing that its config says keeps it from that. */
+    canSign(): boolean {
+      for (const { notReady, chainId, version } of byId.values()) {
+        const profile = chains.get(chainId)?.profiles.get(version);
+        if (notReady === undefined && profile !== undefined && profile.unusable === undefined) return true;
+      }
+      return false;
+    },
     /** Namespace of a served paymaster. */
     organisationOf: (paymasterId: string): string | undefined => byId.get(paymasterId)?.namespace,
     /** Under which the ledger keeps records of a served paymaster. */
@@ -269,6 +288,8 @@ export function createConfigView(deps: ConfigViewDeps) {
     },
     /** Milliseconds since the store last confirmed that this view is current. */
     staleness,
+    /** How far this view has followed the store. */
+    reached: () => watch?.reached?.(),
     /** Whether that was too long ago: the served configs may have been revoked since. */
     isStale: (): boolean => staleness() > maxStalenessMs,
     get synced() {

@@ -2,7 +2,7 @@ import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { inTime } from '../../adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
-import type { RateLimit } from '../../core/resources/paymaster.js';
+import type { RateLimit } from '../../core/resources/schema-parts.js';
 import type { Clock } from '../../core/units/time.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import type { ServedPaymaster } from './served-paymaster.js';

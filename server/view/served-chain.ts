@@ -5,10 +5,8 @@ import {
 } from '../../core/config/chain-config.js';
 import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
-import type { RecoverAddress, Signer, Signers } from '../../core/paymaster/signer.js';
-import type { FactoryList } from '../../core/policy/rules/factory.js';
+import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
-import type { AccountFunctions } from '../../core/userop/account-functions.js';
 import { serveFunctions } from '../../core/userop/added-functions.js';
 import type { Logger } from '../../core/log.js';
 import type { Layout, TokenOptions } from '../../core/paymaster/layout.js';
@@ -19,43 +17,12 @@ import type { AccountId } from '../../core/usage/reservation.js';
 import { dollarOf } from '../../core/pricing/native-price.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
-import type { RateLimits } from '../../core/resources/paymaster.js';
-import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import { SharedNames } from '../../core/usage/shared-names.js';
 import type { ServedPaymaster } from './served-paymaster.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
-export type ServedChain = {
-  readonly chainId: number;
-  readonly config: ChainConfig;
-  readonly suspended: boolean;
-  readonly gas: GasCaps;
-  readonly dataFee: DataFeeSpec;
-  /** The coin's price in US dollars, as a token's; undefined: the chain names no source. */
-  readonly dollar: FeeTokenSpec | undefined;
-  /** The caps in force for paymasters without caps of their own. */
-  readonly guard: PriceGuard;
-  /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
-  readonly guards: WeakMap<GasCaps, PriceGuard>;
-  /** Names of counters by paymaster: made at the first use, and dropped with this object. */
-  readonly names: WeakMap<ServedPaymaster, SharedNames>;
-  readonly maxExpirySeconds: number;
-  readonly rateLimit: RateLimits | undefined;
-  /** EIP-7702 delegates that operations may name. */
-  readonly delegates: ReadonlySet<AddressKey>;
-  /** Factories that operations may create accounts with; undefined means any. */
-  readonly accountFactories: FactoryList;
-  /** Functions of accounts, beside the built-in ones; undefined: none. */
-  readonly accountFunctions: AccountFunctions | undefined;
-  /** Modules that the set-up of an account may install, beside the built-in ones; undefined: none. */
-  readonly accountModules: ReadonlySet<AddressKey> | undefined;
-  /** Uses the library that also signs. */
-  readonly recover: RecoverAddress;
-  /** By the `version` that paymasters name. */
-  readonly profiles: ReadonlyMap<string, ServedProfile>;
-  /** Tokens that can pay for gas, by lowercase address, in the order of quotes for all tokens. */
-  readonly feeTokens: ReadonlyMap<AddressKey, FeeTokenSpec>;
-};
+export type ServedChain = ReturnType<typeof serveChain>;
 
 /** One way to sponsor on a chain, with everything resolved that does not depend on the request. */
 export type ServedProfile = ReturnType<typeof compileProfile>;
@@ -78,8 +45,8 @@ export function namesOf({ names }: Pick<ServedChain, 'names'>, paymaster: Served
 }
 
 /** Compiles a chain config; throws on caps that are not integers. A profile whose layout this build does not know is skipped and logged. */
-export function serveChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
-  const profiles = new Map<string, ServedProfile>();
+export function serveChain(config: ChainConfig, signers: Signers, log: Logger) {
+  const compiled = new Map<string, ServedProfile>();
   for (const profile of config.profiles) {
     if (!Object.hasOwn(layouts, profile.layout)) {
       log.error('unknown layout, profile is not served', {
@@ -89,27 +56,44 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
       });
       continue;
     }
-    profiles.set(profile.version, compileProfile(profile, signers));
+    compiled.set(profile.version, compileProfile(profile, signers));
   }
+  const profiles: ReadonlyMap<string, ServedProfile> = compiled;
+  const keysOf = (addresses: readonly Address[]): ReadonlySet<AddressKey> =>
+    new Set(addresses.map(toAddressKey));
+  const feeTokens: ReadonlyMap<AddressKey, FeeTokenSpec> = new Map(
+    config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token]),
+  );
   return Object.freeze({
     chainId: config.chainId,
     config,
     suspended: config.suspended,
     gas: config.gas,
     dataFee: dataFeeOf(config, log),
+    /** The coin's price in US dollars, as a token's; undefined: the chain names no source. */
     dollar: config.nativePrice && dollarOf(config.chainId, config.nativePrice),
+    /** The caps in force for paymasters without caps of their own. */
     guard: compilePriceGuard({}, config.gas, config.minPriorityFeePerGas),
-    guards: new WeakMap(),
-    names: new WeakMap(),
+    /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
+    guards: new WeakMap<GasCaps, PriceGuard>(),
+    /** Names of counters by paymaster: made at the first use, and dropped with this object. */
+    names: new WeakMap<ServedPaymaster, SharedNames>(),
     maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
     rateLimit: config.rateLimit,
-    delegates: new Set(config.delegates.map(toAddressKey)),
-    accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
+    /** EIP-7702 delegates that operations may name. */
+    delegates: keysOf(config.delegates),
+    /** Factories that operations may create accounts with; undefined means any. */
+    accountFactories: config.accountFactories && keysOf(config.accountFactories),
+    /** Functions of accounts, beside the built-in ones; undefined: none. */
     accountFunctions: serveFunctions(config.accountFunctions),
-    accountModules: config.accountModules && new Set(config.accountModules.map(toAddressKey)),
+    /** Modules that the set-up of an account may install, beside the built-in ones; undefined: none. */
+    accountModules: config.accountModules && keysOf(config.accountModules),
+    /** Uses the library that also signs. */
     recover: signers.recover,
+    /** By the `version` that paymasters name. */
     profiles,
-    feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),
+    /** Tokens that can pay for gas, by lowercase address, in the order of quotes for all tokens. */
+    feeTokens,
   });
 }
 
@@ -139,6 +123,9 @@ function compileProfile(profile: ProfileConfig, signers: Signers) {
     token: compileTokenMode(layout, profile),
     /** Called per request, since keys are mounted and replaced while a process runs. Undefined: nothing can be signed. */
     signer: (): Signer | undefined => firstMounted(profile, signers),
+    /** Whether it is the address of a key of the profile that is mounted here. */
+    isSigner: (address: Address): boolean =>
+      (profile.signerFiles ?? [profile.signerFile]).some((file) => signers.get(file)?.address === address),
     /** Set when nothing is signed, because the operator has found on the chain that it could not be mined. */
     unusable: profile.unusable,
     /** Longest window in seconds; Infinity if the profile sets no bound. */
@@ -235,4 +222,26 @@ export function defaultFundingAccounts({ profiles }: ServedChain): readonly Acco
 export function servesByDefault({ defaultFunding }: ServedProfile, namespace: string): boolean {
   if (defaultFunding === undefined) return false;
   return defaultFunding.organisations === undefined || defaultFunding.organisations.has(namespace);
+}
+
+/** One organisation's share of an account that several may draw on, when the profile does not set it. */
+const defaultPercent = 25;
+
+/**
+ * The percentage of a platform account that an organisation's live promises may take: `organisationShare` if the profile sets
+ * it, 100 if the platform's list names this organisation alone, else 25. The list decides, not the number of organisations
+ * that exist: a tenant who is added later must find room.
+ */
+export function organisationPercent(
+  { organisationShare, defaultFunding }: Pick<ServedProfile, 'organisationShare' | 'defaultFunding'>,
+  namespace: string,
+): number {
+  if (organisationShare !== undefined) return organisationShare;
+  const listed = defaultFunding?.organisations;
+  return listed !== undefined && listed.size === 1 && listed.has(namespace) ? 100 : defaultPercent;
+}
+
+/** Rounded down; exact even when the product has more than 53 bits. */
+export function percentOf(amount: number, percent: number): number {
+  return Number((BigInt(amount) * BigInt(percent)) / 100n);
 }

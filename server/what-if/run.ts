@@ -96,10 +96,12 @@ function startThread() {
   });
   // The process may end meanwhile.
   worker.unref();
-  const ended = once(worker, 'exit').then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+  const ended = new AbortController();
+  const end = (cause?: unknown): void =>
+    ended.abort(
+      new DomainError('INTERNAL', 'the what-if needed too much memory: choose a shorter period', { cause }),
+    );
+  void once(worker, 'exit').then(() => end(), end);
 
   async function ask<Name extends keyof Questions>(
     name: Name,
@@ -107,12 +109,7 @@ function startThread() {
   ): Promise<ReturnType<Questions[Name]>> {
     const answered = once(worker, 'message') as Promise<[Answer]>;
     worker.postMessage({ ask: name, values } satisfies Question);
-    const failed = ended.then((cause) => {
-      throw new DomainError('INTERNAL', 'the what-if needed too much memory: choose a shorter period', {
-        cause,
-      });
-    });
-    const [answer] = await Promise.race([answered, failed]);
+    const [answer] = await withinDeadline(ended.signal, answered);
     if ('value' in answer) return answer.value as ReturnType<Questions[Name]>;
     const { error, problems } = answer;
     if (problems !== undefined) throw new DomainError('INVALID_INPUT', error, { problems });

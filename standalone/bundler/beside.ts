@@ -1,16 +1,20 @@
+import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
 import { systemTimers } from '../../adapters/timers.js';
 import type { StandaloneConfig } from '../config.js';
 import type { Console } from '../console.js';
-import type { DataDirectory } from '../data-directory.js';
+import { writePrivateFile, type DataDirectory } from '../data-directory.js';
 import { devChainId, type RunningChain } from '../dev-chain.js';
 import { PortInUse } from '../port-choice.js';
 import { findRoot } from '../root.js';
 import { findAlto } from './alto.js';
 import { startBundler } from './bundler.js';
 
+/** Where examples/quickstart finds its URL. */
+export const devBundlersFile = 'dev-bundlers';
+
 type BundlerBeside = {
-  /** Waits until it listens. Undefined, and a warning on the terminal, when it does not start: everything else works without it. */
+  /** Waits until it listens, and puts it behind the JSON-RPC address. Undefined, and a warning on the terminal, when it does not start: everything else works without it. */
   url(): Promise<string | undefined>;
   stop(): Promise<void>;
 };
@@ -25,7 +29,7 @@ export class BundlerMissing extends Error {}
 export function startBundlerBeside(deps: {
   readonly devChain: Pick<RunningChain, 'url' | 'chainId'>;
   readonly config: Pick<StandaloneConfig, 'bundler' | 'bundlerPort'>;
-  readonly directory: Pick<DataDirectory, 'path'>;
+  readonly directory: Pick<DataDirectory, 'path' | 'urlDirectory'>;
   readonly log: Logger;
   readonly console: Console;
 }): BundlerBeside | undefined {
@@ -56,6 +60,7 @@ export function startBundlerBeside(deps: {
       const done = console.step('Starting the bundler');
       try {
         const url = await bundler.url;
+        writePrivateFile(join(deps.directory.urlDirectory, devBundlersFile), `${url}\n`);
         done(url);
         return url;
       } catch (error) {

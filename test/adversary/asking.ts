@@ -1,3 +1,4 @@
+import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import { chainId } from '../conformance/usage-requests.js';
@@ -21,11 +22,6 @@ import { ceilGwei, operationOf, type Grant } from './grant.js';
 import { needsOf } from './truth.js';
 import { boundsAt, limitKinds, policyIdOf, type Bound } from './limit-kinds.js';
 import { callTargets, paymasters, senders, specOf, takesTokens } from './world.js';
-
-/** A signer that does not answer. */
-export const failing: Sign = () => {
-  throw new Error('the signer does not answer');
-};
 
 type Request = { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall };
 
@@ -101,7 +97,7 @@ export class Asking {
         ask(this.#scene.store(step.replica), configs, asked, {
           clock,
           chainTime: chain.time,
-          sign: step.isUnsigned ? failing : ground.sign,
+          sign: step.isUnsigned ? this.failing(step.paymaster, asked) : ground.sign,
           ...(step.isLost ? { lost: { counted: switches.lostAnswer ?? 'unknown' } } : {}),
           behind,
         }),
@@ -128,6 +124,17 @@ export class Asking {
     this.checkKey(step.paymaster, asked);
     const grant = this.grant(step.paymaster, signedOperation(request, { ...sponsorship, signedBy }), bounds);
     await this.checkReserved(step.replica, grant);
+  }
+
+  /** A signer that does not answer. It is asked when the promise is reserved. */
+  failing(paymaster: number, asked: Pick<Asked, 'op' | 'mode'>, paymasterAndData?: Hex): Sign {
+    return () => {
+      const { op } = asked;
+      const { address: contract } = specOf(paymaster);
+      const limits = this.boundsOf(paymaster, asked);
+      this.#scene.truth.neverSigned.push({ paymaster, op, contract, limits, paymasterAndData });
+      throw new Error('the signer does not answer');
+    };
   }
 
   /** The signer has failed for one more request: what was signed for the nonce before stays reserved. */

@@ -1,7 +1,7 @@
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Sponsored } from '../../server/decision/request.js';
-import { failing, type Asking } from './asking.js';
+import type { Asking } from './asking.js';
 import { nameOf, reservationName, type Commit } from './commits.js';
 import type { LosingData } from './losing-data.js';
 import type { Operating } from './operating.js';
@@ -130,7 +130,10 @@ export class Committing {
           this.#scene.store(step.replica),
           configs,
           { ...asked, committed: data },
-          { ...this.#context(behind, simulated), ...(step.isUnsigned ? { sign: failing } : {}) },
+          {
+            ...this.#context(behind, simulated),
+            ...(step.isUnsigned ? { sign: this.#asking.failing(paymaster, asked, data) } : {}),
+          },
         ),
       () => this.#scene.unclear.add(reservationName(paymaster, operationOf({ op, contract }))),
     );
@@ -145,8 +148,11 @@ export class Committing {
     const found = { asked, spec: specOf(paymaster), call: committed.call };
     const { signedBy } = answer!;
     const bundled = signedOperation(found, { ...answered, signedBy });
-    // Finalized once more: it was promised in the windows of the first time.
-    const former = this.#scene.truth.grants.find((one) => nameOf(one) === nameOf(promised));
+    // Finalized once more: it was promised in the windows of the first time, also where the signer failed then.
+    const { grants, neverSigned } = this.#scene.truth;
+    const former = [...grants, ...neverSigned].find(
+      ({ paymasterAndData = '0x', ...one }) => nameOf({ ...one, paymasterAndData }) === nameOf(promised),
+    );
     const bounds = former?.limits ?? this.#asking.boundsOf(paymaster, asked);
     const grant = this.#asking.grant(paymaster, bundled, bounds);
     await this.#asking.checkReserved(step.replica, grant);

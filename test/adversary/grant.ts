@@ -1,3 +1,4 @@
+import type { Hex } from '../../core/units/hex.js';
 import type { BundledOperation } from './chain/operations.js';
 import type { Bound } from './limit-kinds.js';
 import { specs } from './world.js';
@@ -14,6 +15,11 @@ export type Grant = BundledOperation & {
   readonly unsecured: number;
   /** Moment of the grant, Unix seconds. */
   readonly at: number;
+};
+
+/** What was reserved for an operation that the signer then failed to sign. `paymasterAndData`: as committed, in two phases. */
+export type NeverSigned = Pick<Grant, 'paymaster' | 'op' | 'contract' | 'limits'> & {
+  readonly paymasterAndData: Hex | undefined;
 };
 
 /** By EntryPoint, account and nonce. */

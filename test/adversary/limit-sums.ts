@@ -3,12 +3,13 @@ import type { ModelChain } from './chain/model-chain.js';
 import type { BundledOperation } from './chain/operations.js';
 import type { Bounded } from './excess.js';
 import { countIn, highestPrice, type Bound } from './limit-kinds.js';
-import { ceilGwei, operationOf, type Grant } from './grant.js';
+import { ceilGwei, operationOf, type Grant, type NeverSigned } from './grant.js';
 
 // Rule 1, by signatures and mined operations alone.
 
 type Granted = {
   readonly grants: readonly Grant[];
+  readonly neverSigned: readonly NeverSigned[];
   /** Those that an operation may carry. */
   grantsOf(operation: BundledOperation): readonly Grant[];
 };
@@ -32,11 +33,18 @@ export function spentAtMostOf(truth: Granted, mined: Mined): ReadonlyMap<string,
     const maySign = (one: Grant): boolean =>
       signers.has(one.paymaster) || (delivery.way === 'relay' && one.contract === operation.contract);
     const most = new Map<string, number>();
+    const isOf = (one: Pick<Grant, 'op' | 'contract'>): boolean =>
+      operationOf(one) === operationOf(operation);
+    const signed = truth.grants.filter((one) => maySign(one) && isOf(one));
+    const counting = new Set(
+      signed.flatMap(({ paymaster, limits }) => (limits.length === 0 ? [] : [paymaster])),
+    );
+    // What only a promise without a signature held stays with the others of its reservation, also that of another window.
+    const kept = truth.neverSigned.filter((one) => counting.has(one.paymaster) && isOf(one));
     // The price of its dearest promise, also of one that nobody was given.
-    for (const one of truth.grants)
-      if (maySign(one) && operationOf(one) === operationOf(operation))
-        for (const limit of one.limits)
-          most.set(limit.name, countIn({ ...limit, price: highestPrice }, wholeGwei(cost)));
+    for (const { limits } of [...signed, ...kept])
+      for (const limit of limits)
+        most.set(limit.name, countIn({ ...limit, price: highestPrice }, wholeGwei(cost)));
     for (const [name, amount] of most) sums.set(name, (sums.get(name) ?? 0) + amount);
   }
   return sums;

@@ -12,6 +12,8 @@ export class Reorganising {
   readonly #losing: LosingData;
   /** Blocks up to this height are never removed. */
   begunAt: number;
+  /** Blocks up to this height were settled once, also where a deep reorganisation has taken the follower back below it. */
+  #onceSettled = 0;
 
   constructor(
     scene: Scene,
@@ -39,7 +41,7 @@ export class Reorganising {
       remembersFrom ?? 0,
       settled,
     );
-    if (to < height) await this.#removeAbove(to);
+    if (to < height) await this.#removeAbove(to, settled);
   }
 
   /**
@@ -53,7 +55,7 @@ export class Reorganising {
     const to = Math.max(chain.height - depth, this.begunAt, remembersFrom);
     const settled = await this.#following.settledHeight();
     if (settled === undefined || to >= chain.height) return;
-    await this.#removeAbove(to);
+    await this.#removeAbove(to, settled);
     if (settled <= to) return;
     this.#following.reorganisedTo(to);
     this.#scene.count('reorganised below the settled block');
@@ -61,9 +63,18 @@ export class Reorganising {
     truth.excess.mayGrow = true;
   }
 
-  async #removeAbove(height: number): Promise<void> {
-    await this.#scene.ground.reorganise(height);
-    this.#scene.truth.excess.reorganised(height);
+  /**
+   * Two reorganisations can together be as deep as one: the first takes the follower back, and the second removes blocks that were
+   * settled before it. Then nobody can take back what was promised against them, and the service need not notice anything: it
+   * already counts by the block that is settled now. So only the removal itself may exceed a bound, and no signature after it.
+   */
+  async #removeAbove(height: number, settled: number): Promise<void> {
+    const { ground, truth } = this.#scene;
+    const onceSettled = Math.max(this.#onceSettled, settled);
+    this.#onceSettled = Math.min(onceSettled, height);
+    await ground.reorganise(height);
+    truth.excess.reorganised(height);
     await this.#mining.mineEmpty(1);
+    if (height < onceSettled) truth.allowExcess();
   }
 }

@@ -1,7 +1,7 @@
 import type { AddressKey } from '../../core/units/address.js';
 import { BrokenRule } from './broken-rule.js';
 import { Excess, type Bounded } from './excess.js';
-import { ceilGwei, operationOf, type Grant } from './grant.js';
+import { ceilGwei, operationOf, type Grant, type NeverSigned } from './grant.js';
 import { checkBudgetShares, limitSums, spentAtMostOf, spentOf } from './limit-sums.js';
 import { isMade } from './moves.js';
 import type { ModelChain } from './chain/model-chain.js';
@@ -47,6 +47,7 @@ export function needsOf(operation: BundledOperation): Grant['needs'] {
  */
 export class Truth {
   readonly grants: Grant[] = [];
+  readonly neverSigned: NeverSigned[] = [];
   readonly excess = new Excess();
   /** The block that the service has settled: it knows no balances of older blocks. */
   knownFrom = 0;
@@ -99,6 +100,15 @@ export class Truth {
       [3, this.#lossSums(mineable, mined)],
     ]);
     this.excess.check(sums, this.#chain.height);
+  }
+
+  /** What exceeds its bound at this moment may stay so, and may not grow. */
+  allowExcess(): void {
+    const { excess } = this;
+    const { mayGrow } = excess;
+    excess.mayGrow = true;
+    this.check();
+    excess.mayGrow = mayGrow;
   }
 
   /** The usage of each limit by mined operations: every operation counts in the limits of the signature that it carried. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -44,6 +45,20 @@ function headingsOf(path: string): ReadonlySet<string> {
       ),
   );
 }
+
+test('the index for language models has every page with what it is for', () => {
+  const made = spawnSync(process.execPath, [join(repositoryRoot, 'hack/llms.mjs'), '--check']);
+  expect([made.status, String(made.stderr)]).toEqual([0, '']);
+  const index = readFileSync(join(repositoryRoot, 'llms.txt'), 'utf8');
+  for (const line of index.split('\n').filter((each) => each.startsWith('- ')))
+    expect(line).toMatch(/^- \[.+\]\(.+\.md\): \p{L}.{15,}\.$/u);
+});
+
+test('README is a page', () => {
+  const lines = readFileSync(join(repositoryRoot, 'README.md'), 'utf8').trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(110);
+  expect(lines.filter((line) => line.length > 120)).toEqual([]);
+});
 
 test('the page for the night names every alert, once', () => {
   const namesIn = (page: string, pattern: RegExp): readonly string[] =>

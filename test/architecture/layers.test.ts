@@ -14,6 +14,8 @@ const core = [
   'errors.ts',
   'schema',
   'refusal.ts',
+  'published-error.ts',
+  'release-facts.ts',
   'log.ts',
   'metrics.ts',
   'ambient.ts',

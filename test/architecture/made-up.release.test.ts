@@ -70,7 +70,6 @@ test('nothing else changes but generated files', () => {
     'server/dashboard/endpoints.ts',
   ];
   const generated = [
-    'README.md',
     'charts/paymaster-crds/templates/paymasterpolicies.yaml',
     'crds/paymasterpolicies.yaml',
     'docs/policies.md',
@@ -87,7 +86,7 @@ test('nothing else changes but generated files', () => {
 });
 
 test('the documents list the kind of policies and the endpoint', () => {
-  expect(readFileSync(join(copy, 'README.md'), 'utf8')).toContain(
+  expect(readFileSync(join(copy, 'docs/policies.md'), 'utf8')).toContain(
     '| `NONCE_PARITY` | Which nonces pass. | SPONSORED | yes | yes |',
   );
   expect(readFileSync(join(copy, 'docs/rest.md'), 'utf8')).toContain(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import { parseAddress } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -11,6 +11,7 @@ import { buildUserOp, signByAccount, sponsorUserOp } from '../chain/support/user
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // An attacker's factory makes the account as the known one does, but first writes its own storage slots: with each new sender
 // the sponsor pays for them, although the only call of the operation is a whitelisted one.
@@ -73,7 +74,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   });
 });
 function newAccount(): Promise<TestAccount> {
-  return buildAccount(world.devChain, '0.7', new Wallet(Wallet.createRandom().privateKey));
+  return buildAccount(world.devChain, '0.7', newWallet());
 }
 
 /** The same account, made by another factory. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet, type Authorization } from 'ethers';
+import { Interface, type Wallet, type Authorization } from 'ethers';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
@@ -25,6 +25,7 @@ import { onOneProcess } from './support/stores.js';
 import { sendAs } from '../chain/support/send-as.js';
 import { aDeployedAccount } from './support/wallet.js';
 import { startWorld, type World } from './support/world.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // A Paymaster that demands the account's signature signs in two phases. An attacker holds its key, and asks for operations that
 // their accounts have not signed, in every order and with every change.
@@ -47,7 +48,7 @@ describe.each(onOneProcess)('on %s', (store) => {
 
   test('our hybrid contract and an EIP-7702 account: signed last, mined through its authorization', async () => {
     const hybrid = await world.paymaster('hybrid-0.9', { requireAccountSignature: true });
-    const owner = new Wallet(Wallet.createRandom().privateKey);
+    const owner = newWallet();
     const delegate = parseAddress(String(world.devChain.deployments.delegates[1]));
     const authorization = owner.authorizeSync({
       address: delegate,

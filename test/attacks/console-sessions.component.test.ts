@@ -208,8 +208,14 @@ describe('a thief', () => {
     const session = await signIn({ token: acmeToken });
     await signOut(session);
     const gone = () => Promise.reject(new DomainError('UNAVAILABLE', 'the database does not answer'));
-    const messages = { putFundingMessage: gone, getFundingMessage: gone, consumeFundingMessage: gone };
-    const cutOff = await host.beside({ fundingMessages: messages });
+    const messages = {
+      putText: gone,
+      addText: gone,
+      getText: gone,
+      getTexts: gone,
+      takeText: gone,
+    };
+    const cutOff = await host.beside({ texts: messages });
     expect(await suspend(session, cutOff)).toBe(503);
     // Somebody who signs in meanwhile sees what is wrong, and is told that he cannot sign out.
     const owner = await signIn({ token: acmeToken }, {}, cutOff);

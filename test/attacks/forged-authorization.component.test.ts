@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet, type Authorization } from 'ethers';
+import { Interface, type Wallet, type Authorization } from 'ethers';
 import { parseAddress, toAddressKey, type Address } from '../../core/units/address.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -11,6 +11,7 @@ import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { rpc, type RpcAnswer } from '../system/support/client.js';
 import { onOneProcess } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // An EIP-7702 operation carries an authorization that the sender has not signed. The paymaster's signature does not cover it, and
 // the chain ignores it: the simulation runs the delegate's code, the mined operation would not.
@@ -90,7 +91,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   });
 });
 function newKey(): Wallet {
-  return new Wallet(Wallet.createRandom().privateKey);
+  return newWallet();
 }
 
 function authorize(owner: Wallet, nonce = 0): Authorization {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Wallet } from 'ethers';
 import { parseAddress } from '../../core/units/address.js';
 import { buildAccount } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
@@ -9,6 +8,7 @@ import { until } from '../support/until.js';
 import { startService, type Served, type Service } from './support/service.js';
 import { onOneProcess } from './support/stores.js';
 import { ask, expectServed, increment } from './support/wallet.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // A tenant makes a hundred paymasters with a throwaway funding wallet each, and uses each once. From then on the balance of
 // every wallet was read with every block, for ever: 155 calls a block instead of 11.
@@ -48,7 +48,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     const before = await callsOfBlocks(5);
     const op = await buildUserOp(await buildAccount(devChain, '0.6'), [increment(devChain)]);
     for (let nth = 0; nth < wallets; nth += 1) {
-      const fundingAddress = parseAddress(Wallet.createRandom().address);
+      const fundingAddress = parseAddress(newWallet().address);
       const paymaster = await service.paymaster('attacker', {
         paymasterId: `attacker-${nth}`,
         fundingAddress,

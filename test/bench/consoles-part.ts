@@ -84,7 +84,7 @@ async function measureBoth(
   const clients = new BenchProcess('consoles', 'consoles.js');
   const opened = async (open: number): Promise<ConsoleReport> =>
     (await clients.ask({ origin, token: consoleToken, open } satisfies ConsoleOrder)) as ConsoleReport;
-  const seconds = Math.max(leastSeconds, options.seconds);
+  const seconds = options.isShort ? options.seconds : Math.max(leastSeconds, options.seconds);
   const none: Measurement[] = [];
   const open: Measurement[] = [];
   let [answers, errors] = [0, 0];

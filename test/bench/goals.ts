@@ -12,6 +12,11 @@ export function isMet({ value, required }: Goal): boolean {
   return value >= (required?.atLeast ?? -Infinity) && value <= (required?.atMost ?? Infinity);
 }
 
+/** Whether it says that something works, whatever the machine does besides. */
+export function isAboutErrors({ required }: Goal): boolean {
+  return required?.atMost === 0;
+}
+
 export function renderGoals(goals: readonly Goal[]): string {
   const rows = goals.map((goal) => [
     goal.name,

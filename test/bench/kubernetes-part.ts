@@ -3,6 +3,7 @@ import { measureChanges, type Propagation } from './kubernetes/changes.js';
 import { measureColdStart, type ColdStart } from './kubernetes/cold-start.js';
 import { readMetric } from './kubernetes/component-metrics.js';
 import { fill, type Filling } from './kubernetes/filling.js';
+import { measureIdle, type Idle } from './kubernetes/idle.js';
 import { usedHeap } from './kubernetes/inspector.js';
 import { startBenchInstallation, type BenchInstallation } from './kubernetes/installation.js';
 import type { BenchOptions } from './options.js';
@@ -25,27 +26,25 @@ export type KubernetesResult = {
   readonly goals: readonly Goal[];
 };
 
-/** Changes measured per size. */
-const changes = 200;
-
 /**
  * A whole installation on a real API server, filled with more and more paymasters: how long a change takes until all
  * three RPC replicas answer according to it, how fast a new replica is ready, and the memory that a paymaster costs.
  */
-export async function measureKubernetes({ sizes }: BenchOptions): Promise<KubernetesResult> {
-  const bench = await startBenchInstallation();
+export async function measureKubernetes({ sizes, count }: BenchOptions): Promise<KubernetesResult> {
+  const bench = await startBenchInstallation(Math.max(...sizes));
   try {
     const empty = await measureMemory(bench);
+    const idle = await measureIdle(bench, count(60));
     const stages: Stage[] = [];
     let present = 0;
     for (const size of sizes) {
       const filling = await fill(bench, present, size);
       present = size;
-      const propagation = await measureChanges(bench, size, changes);
+      const propagation = await measureChanges(bench, size, 2 * count(100));
       stages.push({ size, filling, ...propagation, ...(await measureMemory(bench)) });
     }
     const cold = await measureColdStart(bench, present);
-    return { stages, cold, goals: goalsOf(stages, cold, empty) };
+    return { stages, cold, goals: [...idleGoals(idle), ...goalsOf(stages, cold, empty)] };
   } finally {
     await bench.stop();
   }
@@ -65,6 +64,24 @@ async function measureMemory({ operator, replicas: [replica] }: BenchInstallatio
   return { operator: own, replica: served };
 }
 
+/** Of an operator and three replicas that nobody asks for anything. */
+function idleGoals({ apiCalls, commits }: Idle): readonly Goal[] {
+  return [
+    {
+      name: 'calls to the API server a minute, idle',
+      value: apiCalls,
+      unit: 'count',
+      required: { atMost: 600 },
+    },
+    {
+      name: 'transactions of PostgreSQL a minute, idle',
+      value: commits,
+      unit: 'count',
+      required: { atMost: 600 },
+    },
+  ];
+}
+
 /** Below this many paymasters, what any process gains by running is more than what they take. */
 const enoughToJudge = 5_000;
 
@@ -76,40 +93,49 @@ function goalsOf(stages: readonly Stage[], cold: ColdStart, empty: Memories): re
   const [before, more] =
     smallest === largest ? [empty, largest.size] : [smallest, largest.size - smallest.size];
   const at = `${largest.size.toLocaleString('en')} paymasters`;
-  const heapOfReplica = more < enoughToJudge ? {} : { required: { atMost: 2048 } };
+  const atMost = (bound: number) => (more < enoughToJudge ? {} : { required: { atMost: bound } });
   return [
     ...stages.flatMap(goalsOfStage),
     {
       name: `cold replica ready, ${at}`,
       value: cold.readyMs,
       unit: 'ms',
-      required: { atMost: 5000 },
+      required: { atMost: 3500 },
     },
+    { name: `CPU until a cold replica is ready, ${at}`, value: cold.cpuMs, unit: 'ms' },
     {
       name: `cold replica ready from its snapshot, API server down, ${at}`,
       value: cold.snapshotReadyMs,
       unit: 'ms',
+      required: { atMost: 2500 },
     },
+    { name: `CPU until it is ready from its snapshot, ${at}`, value: cold.snapshotCpuMs, unit: 'ms' },
     {
       name: `heap of a new replica per paymaster, ${at}`,
       value: (cold.usedHeap - empty.replica.usedHeap) / largest.size,
       unit: 'bytes',
-      ...heapOfReplica,
+      ...atMost(2_048),
     },
     {
       name: `heap of a used replica per paymaster, ${at}`,
       value: (largest.replica.usedHeap - before.replica.usedHeap) / more,
       unit: 'bytes',
-      ...heapOfReplica,
+      ...atMost(4_096),
     },
     { name: `resident memory of a replica, ${at}`, value: largest.replica.resident, unit: 'MiB' },
     {
       name: `heap of the operator per paymaster, ${at}`,
       value: (largest.operator.usedHeap - before.operator.usedHeap) / more,
       unit: 'bytes',
+      ...atMost(16_384),
     },
     { name: `heap of the operator, ${at}`, value: largest.operator.usedHeap, unit: 'MiB' },
-    { name: `resident memory of the operator, ${at}`, value: largest.operator.resident, unit: 'MiB' },
+    {
+      name: `resident memory of the operator, ${at}`,
+      value: largest.operator.resident,
+      unit: 'MiB',
+      ...atMost(450 * 2 ** 20),
+    },
   ];
 }
 
@@ -126,6 +152,19 @@ function goalsOfStage({ size, filling, sinceAnswer, sinceSending, untilCompiled 
       value: filling.settledSeconds,
       unit: 's',
     },
+    {
+      name: `paymasters compiled per second, ${at}`,
+      value: filling.paymasters / filling.servedSeconds,
+      unit: 'count',
+      ...(filling.paymasters < enoughToJudge ? {} : { required: { atLeast: 35 } }),
+    },
+    {
+      name: `CPU of the operator per paymaster, ${at}`,
+      value: 1000 * filling.cost.cpuSeconds,
+      unit: 'ms',
+    },
+    { name: `writes of the operator per paymaster, ${at}`, value: filling.cost.writes, unit: 'count' },
+    { name: `reads of the operator per paymaster, ${at}`, value: filling.cost.reads, unit: 'count' },
     { name: `applied → served by 3 replicas, p50, ${at}`, value: percentile(sinceAnswer, 0.5), unit: 'ms' },
     {
       name: `applied → served by 3 replicas, p99, ${at}`,

@@ -5,15 +5,20 @@ export type BenchOptions = {
   readonly repeats: number;
   /** Length of a window at concurrency 32; at 1 it is half. */
   readonly seconds: number;
-  readonly parts: ReadonlySet<Part>;
+  readonly parts: readonly Part[];
   /** Numbers of paymasters that the part `kube` measures at, ascending. */
   readonly sizes: readonly number[];
   /** A built checkout of another commit, which the part `before` compares with. */
   readonly before: string | undefined;
+  /** Every part in seconds, to see that it works. Its figures mean little, so only errors count. */
+  readonly isShort: boolean;
+  /** As many of something as a part measures with: a hundredth of it, and at least one, in the short form. */
+  count(full: number): number;
 };
 
-const parts = [
+export const parts = [
   'servers',
+  'durable',
   'tokens',
   'signers',
   'scale',
@@ -33,32 +38,46 @@ const parts = [
 const partsByDefault = parts.filter((part) => !['failover', 'before'].includes(part));
 export type Part = (typeof parts)[number];
 
-/** `--repeats 5 --seconds 1.5 --only servers,scale --sizes 100,1000`. Throws RangeError on anything else. */
+/** A window, not a figure: long enough for some hundred requests. */
+const short = { repeats: '1', seconds: '0.2', parts, sizes: '10,20', before: '.' };
+const full = {
+  repeats: '5',
+  seconds: '1.5',
+  parts: partsByDefault,
+  sizes: '100,1000,10000',
+  before: undefined,
+};
+
+/** `--repeats 5 --seconds 1.5 --only servers,scale --sizes 100,1000`, or `--short`. Throws RangeError on anything else. */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      repeats: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '1.5' },
-      only: { type: 'string', default: partsByDefault.join(',') },
-      sizes: { type: 'string', default: '100,1000,10000' },
+      repeats: { type: 'string' },
+      seconds: { type: 'string' },
+      only: { type: 'string' },
+      sizes: { type: 'string' },
       before: { type: 'string' },
+      short: { type: 'boolean', default: false },
     },
   });
-  const chosen = values.only.split(',').map((name) => {
-    const part = parts.find((known) => known === name);
-    if (part === undefined) throw new RangeError(`--only must list ${parts.join(', ')}, got "${name}"`);
-    return part;
-  });
+  const isShort = values.short;
+  const usual = isShort ? short : full;
+  const chosen = values.only?.split(',') ?? usual.parts;
+  for (const name of chosen)
+    if (!(parts as readonly string[]).includes(name))
+      throw new RangeError(`--only must list ${parts.join(', ')}, got "${name}"`);
   return {
-    repeats: positive('--repeats', values.repeats),
-    seconds: positive('--seconds', values.seconds),
-    parts: new Set(chosen),
-    sizes: values.sizes
+    repeats: positive('--repeats', values.repeats ?? usual.repeats),
+    seconds: positive('--seconds', values.seconds ?? usual.seconds),
+    parts: parts.filter((part) => chosen.includes(part)),
+    sizes: (values.sizes ?? usual.sizes)
       .split(',')
       .map((size) => positive('--sizes', size))
       .toSorted((a, b) => a - b),
-    before: values.before,
+    before: values.before ?? usual.before,
+    isShort,
+    count: (all) => (isShort ? Math.ceil(all / 100) : all),
   };
 }
 

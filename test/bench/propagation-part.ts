@@ -7,18 +7,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Interface, toBeHex } from 'ethers';
 import type { Goal } from './goals.js';
+import { programFile } from '../support/program.js';
+import type { BenchOptions } from './options.js';
 import { percentile } from './statistics.js';
 
 export type PropagationResult = { readonly millis: readonly number[]; readonly goals: readonly Goal[] };
 
-const edits = 40;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
  * From saving a manifest to being served by it: the whole standalone service runs with the quickstart manifests; the
  * contract's whitelist is emptied and filled in turn, and a client asks until its answer changes.
  */
-export async function measurePropagation(): Promise<PropagationResult> {
+export async function measurePropagation({ count }: Pick<BenchOptions, 'count'>): Promise<PropagationResult> {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-propagation-'));
   const manifests = join(directory, 'manifests');
   cpSync(join(root, 'examples/quickstart'), manifests, { recursive: true });
@@ -33,7 +34,7 @@ export async function measurePropagation(): Promise<PropagationResult> {
     if (!(await client.isSponsored())) throw new Error('the quickstart does not sponsor its contract');
 
     const millis: number[] = [];
-    for (let edit = 0; edit < edits; edit += 1) {
+    for (let edit = 0; edit < 2 * count(20); edit += 1) {
       const isFilled = edit % 2 === 1;
       writeFileSync(file, isFilled ? full : empty);
       const savedAt = performance.now();
@@ -72,7 +73,7 @@ function startService(options: {
   readonly manifests: string;
   readonly port: number;
 }): ChildProcess {
-  const entry = join(root, 'dist/standalone/main.js');
+  const entry = programFile('standalone');
   return spawn(process.execPath, ['--no-warnings', entry], {
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -30,19 +30,20 @@ const slices = 5;
 
 /** Cost of the number of paymasters, limits and calls: variants of our server, in pairs, interleaved. */
 export async function measureScale(options: BenchOptions, load: Load): Promise<ScaleResult> {
+  const lots = options.count(100_000);
   const few = ours('10 paymasters, 2 limits', 10, 2);
-  const many = ours('100,000 paymasters, 2 limits', 100_000, 2);
+  const many = ours(`${lots.toLocaleString('en')} paymasters, 2 limits`, lots, 2);
   const oneLimit = ours('10 paymasters, 1 limit', 10, 1);
   const eightLimits = ours('10 paymasters, 8 limits', 10, 8);
   const shared = ours('10 paymasters of one shared wallet', 10, 2, 'shared');
   const subjects = [few, many, oneLimit, eightLimits, shared];
 
   const base = variant(few);
-  const even: RequestShape = { calls: 1, paymasters: 100_000 };
+  const even: RequestShape = { calls: 1, paymasters: lots };
   const comparisons = [
     // Not 0.95: each paymaster has a fence and a counter of its live reservations besides its limits, so more of what a request
     // reads has left the processor's caches.
-    compare('req/s of 100,000 paymasters ÷ 10', variant(many, even), base, 0.9),
+    compare(`req/s of ${lots.toLocaleString('en')} paymasters ÷ 10`, variant(many, even), base, 0.9),
     compare('req/s of 8 limits ÷ 1', variant(eightLimits), variant(oneLimit), 0.8),
     compare('req/s of 16 calls ÷ 1', variant(few, { calls: 16, paymasters: 10 }, '16 calls'), base, 0.6),
     compare('req/s of a shared wallet ÷ own wallets', variant(shared), base),
@@ -52,13 +53,14 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
     for (const { over } of comparisons) await verifySubject(over.name, over.subject.port, over.shape, 1);
     // Every paymaster has been asked before the first window: its counters are then there, as they are in a service that
     // has run for a minute. The one that it is compared with gets as many, so that both hold as many reservations.
-    await load.warmUp(many, even, 100_000);
-    await load.warmUp(few, base.shape, 100_000);
+    await load.warmUp(many, even, lots);
+    await load.warmUp(few, base.shape, lots);
     const measure = ({ subject, shape }: Variant) =>
       load.measure(subject, { shape, concurrency: 32, seconds: options.seconds / slices });
     // Pair by pair, so that neither side stands still for long: a large heap that is idle is collected just then.
     for (const { over, under, overWindows, underWindows } of comparisons) {
-      for (const { subject, shape } of [under, over]) await load.warmUp(subject, shape, 15_000);
+      for (const { subject, shape } of [under, over])
+        await load.warmUp(subject, shape, options.count(15_000));
       for (let slice = 0; slice < options.repeats * slices; slice += 1) {
         // Each side goes first in turn, so that a drift favours neither.
         if (slice % 2 === 0) underWindows.push(await measure(under));
@@ -66,15 +68,15 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
         if (slice % 2 === 1) underWindows.push(await measure(under));
       }
     }
-    return judge(comparisons, await measureHeap());
+    return judge(comparisons, await measureHeap(lots));
   } finally {
     await Promise.all(subjects.map((subject) => subject.stop()));
   }
 }
 
 /** Heap of the view alone, in a process without traffic: the cost of one more cached paymaster. */
-async function measureHeap(): Promise<number> {
-  const view = new BenchProcess('heap', 'servers/heap.js', [], ['--expose-gc']);
+async function measureHeap(paymasters: number): Promise<number> {
+  const view = new BenchProcess('heap', 'servers/heap.js', [String(paymasters)], ['--expose-gc']);
   try {
     return ((await view.receive()) as { bytesPerPaymaster: number }).bytesPerPaymaster;
   } finally {

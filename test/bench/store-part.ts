@@ -21,8 +21,8 @@ const rate = (window: Measurement) => window.requestsPerSecond;
 const cpu = (window: Measurement) => window.cpuMicros;
 /** Of windows that are twice as long as others, or of which no narrow bound is asked. */
 const roundsOf = ({ repeats }: BenchOptions) => Math.min(repeats, 3);
-/** Sponsorships one at a time, of which the bytes are counted. */
-const countedAlone = 1_000;
+/** Sponsorships of which the bytes are counted, one at a time and in all. */
+const counted = { alone: 1_000, together: 200_000 };
 
 /** What the store costs with everything on: limits and ledger. Both databases, against the limit and against each other. */
 export async function measureStore(options: BenchOptions, load: Load): Promise<StoreResult> {
@@ -30,7 +30,7 @@ export async function measureStore(options: BenchOptions, load: Load): Promise<S
   try {
     const goals = [
       ...(await measureEmbedded(options, load, await postgres.createDatabase())),
-      ...(await measureSize(load)),
+      ...(await measureSize(options, load)),
       ...(await measureShared(options, load, postgres)),
     ];
     return { goals };
@@ -84,14 +84,15 @@ async function measureEmbedded(options: BenchOptions, load: Load, url: string): 
   ];
 }
 
-async function measureSize(load: Load): Promise<readonly Goal[]> {
+async function measureSize({ count }: BenchOptions, load: Load): Promise<readonly Goal[]> {
+  const [all, one] = [count(counted.together), count(counted.alone)];
   const subject = new Subject('embedded, FULL', 'servers/ours.js', [...recorded, '--durability', 'power']);
   try {
     await subject.start();
-    await load.warmUp(subject, spread, 200_000);
+    await load.warmUp(subject, spread, all);
     const { residentBytes, ledgerBytes } = await subject.report(true);
-    await load.warmUp(subject, spread, countedAlone, 1);
-    const alone = ((await subject.report(true)).ledgerBytes - ledgerBytes) / countedAlone;
+    await load.warmUp(subject, spread, one, 1);
+    const alone = ((await subject.report(true)).ledgerBytes - ledgerBytes) / one;
     const bytes = (turn: string, value: number): Goal => ({
       name: `embedded: bytes of the ledger per sponsorship, ${turn}`,
       value,
@@ -100,12 +101,12 @@ async function measureSize(load: Load): Promise<readonly Goal[]> {
     });
     return [
       {
-        name: 'resident memory after 200,000 sponsorships, ledger on',
+        name: `resident memory after ${all.toLocaleString('en')} sponsorships, ledger on`,
         value: residentBytes,
         unit: 'MiB',
         required: { atMost: 400 * 2 ** 20 },
       },
-      bytes('many a turn', ledgerBytes / 200_000),
+      bytes('many a turn', ledgerBytes / all),
       bytes('1 a turn', alone),
     ];
   } finally {
@@ -116,7 +117,7 @@ async function measureSize(load: Load): Promise<readonly Goal[]> {
 const replicas = 3;
 const signedPerSecond = 800;
 /** More than the follower ends in a window. */
-const backlog = 20_000;
+const mostEnded = 20_000;
 
 async function measureShared(
   options: BenchOptions,
@@ -131,13 +132,14 @@ async function measureShared(
   );
   const follower = new BenchProcess('follower', 'servers/endings.js', ['--postgres', url]);
   const seconds = 2 * options.seconds;
+  const backlog = options.count(mostEnded);
   try {
     for (const subject of subjects) await subject.start();
     await follower.receive();
     const [first] = subjects;
     const all = together('3 replicas', subjects);
     const at = (perSecond: number) => load.measure(all, { shape: hot, concurrency: 32, seconds, perSecond });
-    await load.warmUp(all, hot, 5_000);
+    await load.warmUp(all, hot, options.count(5_000));
     const rounds = roundsOf(options);
     const busy: Measurement[] = [];
     const steady: Measurement[] = [];
@@ -157,7 +159,7 @@ async function measureShared(
       await load.warmUp(concurrency === 1 ? first! : all, spread, count, concurrency);
       return ((await ledgerBytes(url)) - before) / count;
     };
-    const bytesAlone = await grown(countedAlone, 1);
+    const bytesAlone = await grown(options.count(counted.alone), 1);
     const bytesTogether = await grown(backlog, 32);
     const withEndings = async (measure: () => Promise<Measurement>) => {
       const live = (await follower.ask({ live: true })) as number;

@@ -11,24 +11,27 @@ import { anOrganisation, aPaymaster } from '../build/resources.js';
 import { holdsOf } from '../support/loop-holds.js';
 import { startPostgres } from '../support/postgres.js';
 import type { Goal } from './goals.js';
+import type { BenchOptions } from './options.js';
 import { fillLedger, ledgerMonth } from './ledger-load.js';
 
-const decisions = 1_000_000;
 const { organisation: tenant } = ledgerMonth;
 
 /** What a what-if over a million decisions takes, and costs the thread that passes them on: with SQLite that which signs. */
-export async function measureWhatIf(): Promise<{ readonly goals: readonly Goal[] }> {
+export async function measureWhatIf({
+  count,
+}: Pick<BenchOptions, 'count'>): Promise<{ readonly goals: readonly Goal[] }> {
+  const decisions = count(1_000_000);
   const sqlite = await openSqliteLedger();
   const goals: Goal[] = [];
   try {
-    goals.push(...(await measure('SQLite', sqlite)));
+    goals.push(...(await measure('SQLite', sqlite, decisions)));
   } finally {
     await sqlite.stop();
   }
   const server = await startPostgres({ folder: tmpdir() });
   try {
     const postgres = openPostgresLedger(await server.createDatabase());
-    goals.push(...(await measure('PostgreSQL', postgres)));
+    goals.push(...(await measure('PostgreSQL', postgres, decisions)));
     await postgres.stop();
   } finally {
     await server.stop();
@@ -36,7 +39,7 @@ export async function measureWhatIf(): Promise<{ readonly goals: readonly Goal[]
   return { goals };
 }
 
-async function measure(store: string, ledger: WrittenLedger): Promise<readonly Goal[]> {
+async function measure(store: string, ledger: WrittenLedger, decisions: number): Promise<readonly Goal[]> {
   const paymasterId = paymasterIdOf(tenant, 'shop');
   await fillLedger(ledger, decisions, paymasterId);
   const limit = {

@@ -2,7 +2,7 @@ import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { FundingMessages } from '../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../core/usage/kept-texts.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { OrganisationSpec } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -53,7 +53,7 @@ export type DashboardHost = {
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
-  readonly messages: FundingMessages;
+  readonly texts: KeptTexts;
   readonly clock: MovableClock;
   readonly masterKeys: MasterKeys;
   /** Below `/api/v2/public/sdk`. */
@@ -121,7 +121,7 @@ export async function startDashboard({
       resources: world.resources,
       configs: world.configs,
       usage: world.usage,
-      messages: world.messages,
+      texts: world.texts,
       clock,
       masterKeys,
       call: (method, path, options) => call(`${next()}${prefix}${path}`, method, options),

@@ -19,12 +19,12 @@ export async function openEmbeddedDashboardWorld({
   const { db, configs, usage, stop } = openStores(clock);
   const resources = createSqliteResourceStore({ db, clock });
   const operator = hasOperator ? await startTestOperator({ resources, configs, clock }) : undefined;
-  const stores = { resources, configs, usage, fundingMessages: usage.messages };
+  const stores = { resources, configs, usage, texts: usage.texts };
   return {
     resources,
     configs,
     usage,
-    messages: usage.messages,
+    texts: usage.texts,
     replicas: 1,
     openReplica: async () => stores,
     stop: async () => {

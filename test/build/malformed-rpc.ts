@@ -81,7 +81,7 @@ function bodies(): readonly Malformed[] {
     'pm_sponsoruseroperation',
     'PM_SPONSORUSEROPERATION',
     'pm_sponsorUserOperation ',
-    'eth_sendUserOperation',
+    'eth_call',
     'rpc.unknown',
     '__proto__',
     'constructor',

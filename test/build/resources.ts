@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Chain, ChainSpec, ProfileSpec } from '../../core/resources/chain.js';
+import type { Chain, ChainSpec } from '../../core/resources/chain.js';
+import type { ProfileSpec } from '../../core/resources/profile.js';
 import type { DashboardToken } from '../../core/resources/dashboard-token.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';

@@ -3,6 +3,7 @@ import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../adapters/signer/signers.js';
 import type { KeptPrices } from '../../adapters/price/prices.js';
 import type { Chain } from '../../core/chain/chain.js';
+import type { Chains } from '../../core/chain/chains.js';
 import type { DataFeeReading } from '../../core/chain/data-fee/data-fees.js';
 import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
@@ -129,8 +130,12 @@ export type RpcHostOptions = {
   readonly opsPort?: number;
   /** Default: `world.webhook`. The caller stops it. */
   readonly webhooks?: Pick<PolicyHosts, 'call'>;
+  /** Reach the bundlers of the chain. The caller stops them. Default: no request may ask one. */
+  readonly bundlers?: () => Pick<Chains, 'get'>;
   /** Default: keys in this process. */
   readonly signers?: () => Promise<Signers>;
+  /** Real parts instead of those of this world. The caller stops them. */
+  readonly parts?: Partial<Parameters<typeof createServer>[0]>;
 };
 
 const keysInThisProcess = (): Promise<Signers> =>
@@ -180,7 +185,13 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     configs: served,
     usage,
     ledger: records,
-    chains: { get: () => tokenAccountChain(world), stop: () => Promise.resolve() },
+    chains: {
+      get: (endpoint) =>
+        endpoint.lane === 'bundlers' && options.bundlers !== undefined
+          ? options.bundlers().get(endpoint)
+          : tokenAccountChain(world),
+      stop: () => Promise.resolve(),
+    },
     prices: options.prices ?? pricesOf(world),
     payments: {
       check: (request) => world.payment(request),
@@ -206,6 +217,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     log,
     metrics,
     ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }),
+    ...options.parts,
   });
   const put = async (overrides: Partial<PaymasterConfig> = {}): Promise<void> => {
     await configs.putPaymaster(aPaymasterConfig({ ...options.paymaster, ...overrides }));

@@ -1,6 +1,6 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { Ledger, LedgerWriter } from '../../core/ledger/ledger.js';
-import type { FundingMessages } from '../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../core/usage/kept-texts.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
@@ -10,7 +10,7 @@ import { kubeWorlds } from '../kube/mode/kube-worlds.js';
 import { openEmbeddedDashboardWorld, openEmbeddedRpcWorld } from './embedded-world.js';
 
 /** The stores of a dashboard. */
-export type DashboardStores = Pick<DashboardDeps, 'resources' | 'configs' | 'fundingMessages' | 'usage'>;
+export type DashboardStores = Pick<DashboardDeps, 'resources' | 'configs' | 'texts' | 'usage'>;
 
 /** Empty stores for a dashboard's tests; they contain nothing from an earlier world. */
 export type DashboardWorld = {
@@ -18,7 +18,7 @@ export type DashboardWorld = {
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
-  readonly messages: FundingMessages;
+  readonly texts: KeptTexts;
   /** Number of replicas that share the calls. */
   readonly replicas: number;
   /** The stores of one more replica, with its own rights and connections. */

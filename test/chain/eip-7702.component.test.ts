@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface, type Wallet } from 'ethers';
 import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -24,6 +24,7 @@ import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { encodeHandleOps, handleOp, refusalOf } from './support/handle-ops.js';
 import { approval, mint, payInTokens, tokenTerms } from './support/tokens.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
+import { newWallet } from '../support/new-wallet.js';
 
 const counter = new Interface([
   'function increment()',
@@ -144,7 +145,7 @@ test('a key that has delegated before is found to have its delegate, and acts wi
 });
 
 async function plainKey(ownNonce: number) {
-  const owner = new Wallet(Wallet.createRandom().privateKey);
+  const owner = newWallet();
   const account: TestAccount = {
     ...(await buildAccount(devChain, '0.8', owner)),
     address: toAddressKey(parseAddress(owner.address)),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet, id } from 'ethers';
+import { Interface, id } from 'ethers';
 import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { isDomainError } from '../../core/errors.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
@@ -20,6 +20,7 @@ import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { encodeHandleOps, handleOp } from './support/handle-ops.js';
 import { buildUserOp, type SignedUserOp } from './support/user-op.js';
 import { revertTo } from './support/revert-to.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // What is new in EntryPoint 0.9, through its canonical bytecode, with accounts that pay for themselves.
 
@@ -65,7 +66,7 @@ describe('an account that exists, with the initCode that deployed it', () => {
 });
 
 test('a plain key delegates and acts in one bundle', async () => {
-  const owner = new Wallet(Wallet.createRandom().privateKey);
+  const owner = newWallet();
   const delegate = simple7702Account09;
   const account: TestAccount = {
     ...(await buildAccount(devChain, '0.9', owner)),

@@ -63,7 +63,7 @@ describe('a node without state overrides', () => {
     const { estimate } = await prepared('0.7');
     const error = await failureOf(estimate(estimatorOver(ignoring)));
     expect(isDomainError(error, 'ESTIMATION_FAILED')).toBe(true);
-    expect(String(error)).toContain('no state overrides, and no bundlerUrl is configured');
+    expect(String(error)).toContain('no state overrides, and spec.bundlers names no bundler');
   });
 
   test.each([
@@ -111,7 +111,7 @@ describe('a chain whose data fee only the bundler knows', () => {
     const { estimate } = await prepared('0.7');
     const failing = await proxy(() => ({ error: { code: -32603, message: 'internal error' } }));
     expect(isDomainError(await failureOf(estimate(asking(failing))), 'UNAVAILABLE')).toBe(true);
-    expect(String(await failureOf(estimate(asking(undefined))))).toContain('no bundlerUrl is configured');
+    expect(String(await failureOf(estimate(asking(undefined))))).toContain('spec.bundlers names none');
   });
 });
 
@@ -171,13 +171,17 @@ test('a node that gives eth_call 500,000 gas is not enough, and that is said', a
 
 function estimatorOver(
   url: string,
-  bundlerUrl?: string,
+  bundler?: string,
   clock: Clock = systemClock,
   dataFee: DataFeeSpec = { kind: 'None' },
 ): GasEstimator {
   return createGasEstimator({
     chains: devChain.chains,
-    endpoint: () => ({ rpc: { urls: [url] }, dataFee, ...(bundlerUrl === undefined ? {} : { bundlerUrl }) }),
+    endpoint: () => ({
+      rpc: { urls: [url] },
+      dataFee,
+      ...(bundler === undefined ? {} : { bundlers: { urls: [bundler] } }),
+    }),
     clock,
     log: silentLogger,
   });

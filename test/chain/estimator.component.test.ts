@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
@@ -18,6 +18,7 @@ import { profileNames, startDevChain, type DevChain } from './support/dev-chain.
 import { handleOp, refusalOf } from './support/handle-ops.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
 import { revertTo } from './support/revert-to.js';
+import { newWallet } from '../support/new-wallet.js';
 
 const abi = new Interface(['function increment()', 'function burn(uint256 rounds)', 'function fail()']);
 
@@ -173,7 +174,7 @@ function isBatchError(version: EntryPointVersion): boolean {
 test('an EIP-7702 account is estimated with the code of its delegate', async () => {
   const [delegate] = devChain.deployments.delegates;
   if (delegate === undefined) throw new Error('the dev chain has no delegate');
-  const owner = new Wallet(Wallet.createRandom().privateKey);
+  const owner = newWallet();
   const account = {
     ...(await buildAccount(devChain, '0.8', owner)),
     address: toAddressKey(parseAddress(owner.address)),

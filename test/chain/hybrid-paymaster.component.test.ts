@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import { CallReverted } from '../../core/chain/chain.js';
 import { userOperation06, userOperation06Values } from '../../core/entry-point/unpacked.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -14,6 +14,7 @@ import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, handleOps, refusalOf } from './support/handle-ops.js';
 import { chargesIn, hybridAbi } from './support/hybrid.js';
 import { buildTerms, buildUserOp, signByAccount, sponsorUserOp } from './support/user-op.js';
+import { newWallet } from '../support/new-wallet.js';
 
 const counter = new Interface(['function increment()', 'function fail()']);
 
@@ -127,7 +128,7 @@ describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('our contract as profil
 
   test('only the sponsor withdraws its deposit, and at most all of it', async () => {
     const { profile, sponsor, wallet } = await fundedSponsor(version, parseEther('2'));
-    const receiver = parseAddress(Wallet.createRandom().address);
+    const receiver = parseAddress(newWallet().address);
     const take = (amount: bigint) => encodeWith(hybridAbi, 'withdrawTo', [receiver, amount]);
     const owner = devAccounts.deployer.address;
     expect(await revertOf(profile.sponsorship, owner, take(1n))).not.toBe('accepted');
@@ -190,7 +191,7 @@ describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('our contract as profil
       data: encodeWith(hybridAbi, 'setSigner', [signer]),
     });
     expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('accepted');
-    await devChain.transactor.send('new signer', set(Wallet.createRandom().address));
+    await devChain.transactor.send('new signer', set(newWallet().address));
     expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('AA34 signature error');
     await devChain.transactor.send('old signer', set(devChain.sponsorSigner.address));
     expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('accepted');
@@ -282,7 +283,7 @@ type FundedSponsor = {
 /** A new sponsor with this deposit. */
 async function fundedSponsor(version: string, deposit: bigint): Promise<FundedSponsor> {
   const profile = devChain.profile(version);
-  const wallet = createTransactor(devChain.chain, Wallet.createRandom().privateKey);
+  const wallet = createTransactor(devChain.chain, newWallet().privateKey);
   await devChain.transactor.send('deposit', {
     to: profile.sponsorship,
     data: encodeWith(hybridAbi, 'depositFor', [wallet.address]),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { toAddressKey } from '../../core/units/address.js';
@@ -18,6 +18,7 @@ import {
   sponsorUserOp,
   type TestProfile,
 } from './support/user-op.js';
+import { newWallet } from '../support/new-wallet.js';
 
 const counter = new Interface(['function increment()', 'function burn(uint256 rounds)']);
 
@@ -76,7 +77,7 @@ describe.each([...profileNames, ...openZeppelinNames])('profile %s', (version) =
 
   test('a signature over a changed initCode is AA34', async () => {
     const profile = profileOf(version);
-    const owner = new Wallet(Wallet.createRandom().privateKey);
+    const owner = newWallet();
     const account = await buildAccount(devChain, profile.entryPointVersion, owner);
     const op = await buildUserOp(account, []);
     // Same account, one trailing byte more: the factory ignores it, the sponsor has not seen it.
@@ -88,7 +89,7 @@ describe.each([...profileNames, ...openZeppelinNames])('profile %s', (version) =
 
   test('a signature by a key that the contract does not know is AA34', async () => {
     const { profile, account, op } = await deployedAccount(version);
-    const stranger = new Wallet(Wallet.createRandom().privateKey);
+    const stranger = newWallet();
     const data = signSponsorship(devChain, profile, op, await buildTerms(devChain, profile), stranger);
     const signed = await signByAccount(account, op, data);
     expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('AA34 signature error');

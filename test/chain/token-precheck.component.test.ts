@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet, getBytes } from 'ethers';
+import { Interface, getBytes } from 'ethers';
 import { createTokenPaymentChecker } from '../../adapters/estimator/token-payment.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { tokensFor } from '../../core/paymaster/token-price.js';
@@ -24,6 +24,7 @@ import {
   type Manners,
 } from './support/tokens.js';
 import { buildUserOp, signByAccount, sponsorUserOp } from './support/user-op.js';
+import { newWallet } from '../support/new-wallet.js';
 
 const counter = new Interface(['function increment()', 'function fail()']);
 const plenty = 10n ** 12n;
@@ -244,11 +245,7 @@ async function prepared(version: string, row: Case | undefined) {
   if (row === undefined) throw new Error('the table lacks the case');
   const profile = devChain.profile(version);
   const token = await deployToken(devChain, 6, row.manners);
-  const account: TestAccount = await buildAccount(
-    devChain,
-    profile.entryPointVersion,
-    new Wallet(Wallet.createRandom().privateKey),
-  );
+  const account: TestAccount = await buildAccount(devChain, profile.entryPointVersion, newWallet());
   const { approved } = row;
   if (row.isDeployed === true || approved !== undefined) {
     const calls = approved === undefined ? [] : [approval(token, profile, approved)];

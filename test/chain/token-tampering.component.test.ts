@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { hexToBytes } from '../../core/units/hex.js';
@@ -19,6 +19,7 @@ import {
   tokenTerms,
 } from './support/tokens.js';
 import { buildUserOp, signByAccount, sponsorUserOp } from './support/user-op.js';
+import { newWallet } from '../support/new-wallet.js';
 
 const counter = new Interface(['function increment()', 'function burn(uint256 rounds)']);
 const plenty = 10n ** 15n;
@@ -91,7 +92,7 @@ describe.each(tokenProfiles)('profile %s', (version) => {
 
   test('a signature by a key that the contract does not know is AA34', async () => {
     const { profile, account, op, terms } = await payingAccount(version);
-    const stranger = new Wallet(Wallet.createRandom().privateKey);
+    const stranger = newWallet();
     const signed = await signByAccount(account, op, signPayment(devChain, profile, op, terms, stranger));
     expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('AA34 signature error');
   });

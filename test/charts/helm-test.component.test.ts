@@ -2,7 +2,9 @@ import { afterEach, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { aChainConfig } from '../build/configs.js';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { aChainConfig, someChainId } from '../build/configs.js';
 import { startRpc, type RpcHost } from '../build/rpc.js';
 import { repositoryRoot } from '../support/repository-root.js';
 
@@ -13,11 +15,12 @@ const script = readFileSync(join(repositoryRoot, 'charts/paymaster-operator/file
 let host: RpcHost;
 afterEach(() => host.stop());
 
-function helmTest(): Promise<{ readonly code: number; readonly log: string }> {
+function helmTest(overrides: object = {}): Promise<{ readonly code: number; readonly log: string }> {
   const environment = {
     RPC_URL: host.origin,
     RPC_CHECKS: host.opsOrigin.replace('http://', ''),
     PATIENCE_MS: '2000',
+    ...overrides,
   };
   return new Promise((resolve) => {
     execFile(
@@ -46,7 +49,47 @@ test('one with nothing to sign for fails', async () => {
   await host.configs.deletePaymaster((await host.configs.listPaymasters())[0]!.config.paymasterId);
   const { code, log } = await helmTest();
   expect(code).toBe(1);
-  expect(log).toMatch(/FAIL {2}rpc can sign: check paymasters: no Paymaster is served\. Apply a Chain/);
+  expect(log).toMatch(/FAIL {2}rpc can sign: check paymasters: no Paymaster can be signed for\. Apply a Chain/);
+});
+
+test('one whose Paymasters have no Chain any longer fails', async () => {
+  host = await startRpc({ opsPort: 0 });
+  await host.configs.deleteChain(someChainId);
+  const { code, log } = await helmTest();
+  expect(code).toBe(1);
+  expect(log).toMatch(/FAIL {2}rpc can sign: check paymasters: no Chain is served\. Apply a Chain/);
+});
+
+test.each<{ name: string; change: () => Promise<unknown> }>([
+  { name: 'is on another Chain than those served', change: () => host.put({ chainId: 5 }) },
+  { name: 'has a version that its Chain does not offer', change: () => host.put({ version: '9.9.9' }) },
+  {
+    name: 'waits for its funding',
+    change: () => host.put({ notReady: { reason: 'FundingNotProven', message: 'Prove it.' } }),
+  },
+])('one whose only Paymaster $name fails', async ({ change }) => {
+  host = await startRpc({ opsPort: 0 });
+  await change();
+  const { code, log } = await helmTest();
+  expect(code).toBe(1);
+  expect(log).toMatch(/FAIL {2}rpc can sign: check paymasters: no Paymaster can be signed for\./);
+});
+
+test('pods that do not answer are named, and a time-out is said in words', async () => {
+  host = await startRpc({ opsPort: 0 });
+  const silent = createServer((socket) => void sockets.push(socket));
+  const sockets: Socket[] = [];
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  try {
+    const { code, log } = await helmTest({ RPC_CHECKS: `127.0.0.1:${port}` });
+    expect(code).toBe(1);
+    expect(log).toContain(`FAIL  rpc can sign: 127.0.0.1:${port} gave no answer in time`);
+  } finally {
+    sockets.forEach((socket) => socket.destroy());
+    silent.close();
+  }
 });
 
 test('one whose usage store is away fails, and says so', async () => {

@@ -21,6 +21,27 @@ type ValuesSchema = {
   readonly properties?: Readonly<Record<string, ValuesSchema>>;
 };
 
+type Labels = Readonly<Record<string, string>>;
+type Peer = { readonly podSelector?: { readonly matchLabels?: Labels } };
+type Rule = { readonly to?: readonly Peer[]; readonly from?: readonly Peer[]; readonly ports?: readonly { readonly port: unknown }[] };
+type PolicySpec = { readonly podSelector: NonNullable<Peer['podSelector']>; readonly egress?: readonly Rule[]; readonly ingress?: readonly Rule[] };
+type TestPod = {
+  readonly metadata: { readonly labels: Labels };
+  readonly spec: { readonly containers: readonly { readonly env: readonly { readonly value: string }[] }[] };
+};
+type ServiceSpec = { readonly ports: readonly { readonly port: number; readonly targetPort: string }[] };
+type DeploymentSpec = {
+  readonly template: {
+    readonly metadata: { readonly labels: Labels };
+    readonly spec: { readonly containers: readonly { readonly ports: readonly { readonly name: string; readonly containerPort: number }[] }[] };
+  };
+};
+
+/** Whether a selector of a policy selects a pod with these labels; absent: no pod. */
+function matches(selector: Peer['podSelector'], labels: Labels): boolean {
+  return selector !== undefined && Object.entries(selector.matchLabels ?? {}).every(([name, value]) => labels[name] === value);
+}
+
 /** The values, with each whole number as large as the schema allows. */
 function withLargest(schema: ValuesSchema, given: unknown): { readonly values: unknown; readonly largest: readonly number[] } {
   if (schema.type === 'integer' && schema.maximum !== undefined)
@@ -68,6 +89,39 @@ describe('rendering the charts', () => {
     }
   });
 
+  test.each(['logLevel=info', 'networkPolicy.prometheusNamespace=monitoring', 'networkPolicy.from[0].podSelector.matchLabels.app=wallet'])(
+    'the pod of helm test may ask every address that it is told, with %s',
+    (value) => {
+      const set = ['postgres.bundled.enabled=true', 'networkPolicy.apiServer.anywhere=true', value];
+      const manifests = renderOperator({ set });
+      const named = (kind: string, name: string) => manifests.find((each) => each.kind === kind && each.metadata.name === name);
+      const pod = manifests.find(({ kind }) => kind === 'Pod') as unknown as TestPod;
+      const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as PolicySpec);
+      const selecting = (labels: Labels) => policies.filter(({ podSelector }) => matches(podSelector, labels));
+      const testLabels = pod.metadata.labels;
+      const asked = (pod.spec.containers[0]?.env ?? []).flatMap(({ value }) => value.match(/[a-z][a-z-]+:[0-9]+$/)?.[0] ?? []);
+      expect(asked.length).toBe(3);
+      for (const address of asked) {
+        const [host = '', port = ''] = address.split(':');
+        const service = named('Service', host)?.spec as ServiceSpec;
+        const target = service.ports.find((each) => String(each.port) === port)?.targetPort;
+        const deployment = named('Deployment', host.replace(/-checks$/, ''))?.spec as DeploymentSpec;
+        const { labels } = deployment.template.metadata;
+        const number = deployment.template.spec.containers[0]?.ports.find(({ name }) => name === target)?.containerPort;
+        const mayAsk = selecting(testLabels).some(({ egress = [] }) =>
+          egress.some(({ to = [], ports = [] }) => to.some((peer) => matches(peer.podSelector, labels)) && ports.some((each) => each.port === number)),
+        );
+        const mayBeAsked = selecting(labels).some(({ ingress = [] }) =>
+          ingress.some(
+            ({ from, ports = [] }) =>
+              (from === undefined || from.some((peer) => matches(peer.podSelector, testLabels))) && ports.some((each) => each.port === target),
+          ),
+        );
+        expect({ address, mayAsk, mayBeAsked }).toEqual({ address, mayAsk: true, mayBeAsked: true });
+      }
+    },
+  );
+
   test('the chart of definitions passes helm lint', () => {
     expect(helm(['lint', '--strict', crdsChart])).toMatchObject({ ok: true });
   });
@@ -86,7 +140,7 @@ describe('rendering the charts', () => {
     const [rpc] = renderOperator({ set: ['postgres.bundled.enabled=true'] }).filter(
       ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-rpc'),
     );
-    const args = [...serverFlags, 'dist/server/main.js'];
+    const args = [...serverFlags, 'dist/bin/server.js'];
     expect(rpc).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
   });
 

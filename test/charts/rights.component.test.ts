@@ -100,14 +100,14 @@ const accounts: readonly Account[] = [
         ['patch'],
         judged.map((resource) => `${resource}/status`),
       ),
-      ...product(['get', 'list', 'create', 'update', 'delete'], compiled, system),
+      ...product(['get', 'list', 'watch', 'create', 'update', 'delete'], compiled, system),
       ['create', 'leases.coordination.k8s.io', system],
       ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
       ['create', 'events.events.k8s.io', tenant],
       ['patch', 'events.events.k8s.io', tenant],
       ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
       ...['paymaster-dashboard', 'paymaster-connection-secrets'].flatMap((name) =>
-        ['get', 'list', 'update', 'delete'].map(
+        ['get', 'list', 'watch', 'update', 'delete'].map(
           (verb): Question => [verb, 'rolebindings.rbac.authorization.k8s.io', tenant, name],
         ),
       ),
@@ -115,15 +115,13 @@ const accounts: readonly Account[] = [
         (name): Question => ['bind', 'clusterroles.rbac.authorization.k8s.io', '', `gas-system-gas-paymaster-${name}`],
       ),
       ...['create', 'update'].map((verb): Question => [verb, 'secrets', tenant]),
-      ...['paymaster-reports', 'paymaster-usage-epochs'].map(
-        (name): Question => ['get', 'configmaps', system, name],
+      ...['paymaster-reports', 'paymaster-usage-epochs', 'paymaster-master-keys'].flatMap((name) =>
+        ['list', 'watch'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
       ['create', 'configmaps', system],
-      ['get', 'configmaps', system, 'paymaster-master-keys'],
       ['update', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
-      ...product(['watch'], compiled, system),
       ...product(['get'], judged, tenant),
       // What users write stays theirs.
       ...product(changes, users, tenant),
@@ -163,10 +161,13 @@ const accounts: readonly Account[] = [
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
       ['create', 'events.events.k8s.io', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
-      ['get', 'configmaps', system, 'paymaster-master-keys'],
+      // What the rules of a paymaster say.
+      ...product(['get'], ['chainconfigs', 'addresslists'], system),
+      ...['list', 'watch'].map((verb): Question => [verb, 'configmaps', system, 'paymaster-master-keys']),
+      ['get', 'configmaps', system, 'paymaster-usage-epochs'],
     ],
     mayNot: [
-      ...product(['get'], ['chainconfigs', 'addresslists'], system),
+      ...product(['list', 'watch'], ['chainconfigs', 'addresslists'], system),
       // Only where the operator has bound it.
       ...product(['get', 'create', 'patch', 'delete'], tenants, elsewhere),
       ['create', 'events.events.k8s.io', elsewhere],
@@ -185,6 +186,7 @@ const accounts: readonly Account[] = [
       ...product(['get', 'list', 'create'], ['secrets'], system),
       ...product(['get', 'list', ...changes], ['configmaps'], system),
       ['update', 'configmaps', system, 'paymaster-master-keys'],
+      ['update', 'configmaps', system, 'paymaster-usage-epochs'],
       ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
       ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
     ],
@@ -198,7 +200,7 @@ const accounts: readonly Account[] = [
       ...['paymaster-usage-epochs', 'paymaster-reports'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
-      ['get', 'configmaps', system, 'paymaster-master-keys'],
+      ...['list', 'watch'].map((verb): Question => [verb, 'configmaps', system, 'paymaster-master-keys']),
     ],
     mayNot: [
       ['update', 'configmaps', system, 'another'],

@@ -10,7 +10,8 @@ import { deployOpenZeppelin } from '../chain/support/open-zeppelin.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
 import { useStarted } from '../support/use-started.js';
-import { emptyChainId, newWallet, startEmptyChain } from './empty-chain.js';
+import { newWallet } from '../support/new-wallet.js';
+import { emptyChainId, startEmptyChain } from './empty-chain.js';
 
 const counter = new Interface(['function increment()', 'function counts(address) view returns (uint256)']);
 
@@ -32,7 +33,7 @@ describe.each([
     ];
     // The owner of the walk is the stranger; later it may be anybody.
     const mine = [...which, '--owner', chain.stranger.address];
-    const sending = ['--send', '--key-file', chain.keyFile];
+    const sending = ['--yes', '--key-file', chain.keyFile];
 
     const planned = await chain.run(['plan', ...mine, '--deposit', '0.5', '--stake', '0.1']);
     expect(planned).toMatchObject({ status: 0, error: '' });
@@ -50,7 +51,7 @@ describe.each([
     ] as const) {
       const before = await chain.nonce();
       const shown = await chain.run([verb, ...mine, ...amount]);
-      expect(shown).toMatchObject({ status: 0 });
+      expect(shown).toMatchObject({ status: 1, error: expect.stringContaining('nothing was sent: --yes') });
       expect(await chain.nonce()).toBe(before);
       const done = await chain.run([verb, ...mine, ...amount, ...sending]);
       expect(done).toMatchObject({ status: 0 });
@@ -140,7 +141,7 @@ describe('contracts that somebody else has deployed', () => {
       profile.sponsorship,
     ];
     const args = [...where, '--owner', chain.stranger.address, '--signer', chain.sponsorSigner.address];
-    const sending = ['--send', '--key-file', chain.keyFile];
+    const sending = ['--yes', '--key-file', chain.keyFile];
     expect(await chain.run(['deposit', ...args, '--up-to', '11', ...sending])).toMatchObject({ status: 0 });
     const { out, status } = await chain.run(['status', ...args, '-o', 'json']);
     expect({ status, deposit: JSON.parse(out).contract.deposit }).toEqual({

@@ -73,7 +73,7 @@ test('a name of an owner writes no line of the report', async () => {
 
 test('without anything to look at it says what may be chosen', async () => {
   const { out, error, status } = await paymaster(['doctor'], {});
-  expect({ out, status }).toEqual({ out: '', status: 1 });
+  expect({ out, status }).toEqual({ out: '', status: 2 });
   for (const choice of ['"paymaster login URL"', '--kubeconfig FILE', '--data-dir .paymaster'])
     expect(error).toContain(choice);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Wallet } from 'ethers';
+import type { Wallet } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
@@ -21,6 +21,7 @@ import {
 } from '../../standalone/dev-chain/transactor.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import { paymaster } from '../support/paymaster.js';
+import { newWallet } from '../support/new-wallet.js';
 
 export const emptyChainId = 4242;
 
@@ -89,5 +90,3 @@ export async function startEmptyChain({
     },
   };
 }
-
-export const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);

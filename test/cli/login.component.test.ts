@@ -54,10 +54,16 @@ describe('paymaster login', () => {
     expect(await contexts()).toBe('  acme\n* other\n');
     await run(['context', 'use', 'acme']);
     expect(await contexts()).toBe('* acme\n  other\n');
-    await run(['context', 'delete', 'acme']);
+    expect(await run(['context', 'delete', 'acme'])).toEqual({
+      status: 1,
+      out: '',
+      error: `"acme" is the server ${host.origin} and its token\nerror: nothing was deleted: --yes deletes it here\n`,
+    });
+    expect(await contexts()).toBe('* acme\n  other\n');
+    await run(['context', 'delete', 'acme', '--yes']);
     expect(await contexts()).toBe('  other\n');
     expect(readFileSync(file, 'utf8')).not.toContain(acmeToken);
-    expect(await run(['context', 'use', 'acme'])).toMatchObject({ status: 1 });
+    expect(await run(['context', 'use', 'acme'])).toMatchObject({ status: 2 });
   });
 
   test.each([
@@ -151,7 +157,7 @@ describe('paymaster login', () => {
     expect(await nameOf(['me'])).toBe('other');
     expect(await nameOf(['me', '--context', 'default'])).toBe('acme');
     expect(await run(['me', '--context', 'none'])).toMatchObject({
-      status: 1,
+      status: 2,
       error: expect.stringContaining('no context is called "none" (known: default)'),
     });
   });
@@ -178,7 +184,7 @@ describe('paymaster login', () => {
       await login();
       for (const more of [[], ['--context', 'default']])
         expect(await run(['platform', 'chains', ...more])).toMatchObject({
-          status: 1,
+          status: 2,
           error: expect.stringContaining(
             'needs a token of the platform (setting PAYMASTER_PLATFORM_TOKENS_FILE',
           ),
@@ -188,7 +194,7 @@ describe('paymaster login', () => {
     test('is sent nowhere else: not as the chosen, the named or the only one', async () => {
       await login(['--context', 'night'], platformToken);
       expect(await run(['usage'])).toMatchObject({
-        status: 1,
+        status: 2,
         error: expect.stringContaining('no server is chosen: "paymaster login URL"'),
       });
       await run(['context', 'use', 'night']);
@@ -199,7 +205,7 @@ describe('paymaster login', () => {
         ['doctor', '--server'],
       ])
         expect(await run(args)).toMatchObject({
-          status: 1,
+          status: 2,
           error: expect.stringContaining(
             'the context "night" holds a token of the platform: one of the platform is for "paymaster platform" alone',
           ),
@@ -211,7 +217,7 @@ describe('paymaster login', () => {
       await login(['--context', 'a'], platformToken);
       await login(['--context', 'b'], platformToken);
       expect(await run(['platform', 'chains'])).toMatchObject({
-        status: 1,
+        status: 2,
         error: expect.stringContaining('several contexts hold a token of the platform (a, b)'),
       });
       expect(await run(['platform', 'chains', '--context', 'b'])).toMatchObject({ status: 0 });
@@ -242,7 +248,7 @@ describe('paymaster login', () => {
 
   test('without any, a command says how to get one', async () => {
     expect(await run(['me'])).toMatchObject({
-      status: 1,
+      status: 2,
       error: expect.stringContaining('paymaster login URL'),
     });
   });

@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';
@@ -33,7 +36,7 @@ test.each([
   { args: ['pay'], says: "unknown command 'pay'" },
   { args: ['chain', 'docter'], says: 'Did you mean doctor?' },
   { args: ['status', '--jsn'], says: "unknown option '--jsn'" },
-  { args: ['status', '-o', 'xml'], says: 'Allowed choices are table, json, yaml' },
+  { args: ['status', '-o', 'xml'], says: 'Allowed choices are table, wide, json, yaml' },
   { args: ['validate'], says: "missing required argument 'path'" },
   { args: ['validate', '/none'], says: 'error: /none cannot be read: ' },
   {
@@ -68,12 +71,68 @@ test.each(['paymaster', 'kubectl-paymaster'])('bin/%s starts it on the pinned No
   expect({ stdout, status }).toEqual({ stdout: '0.1.0\n', status: 0 });
 });
 
+describe('the program that is built', () => {
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    spawnSync(join(repositoryRoot, 'bin/paymaster'), args, {
+      encoding: 'utf8',
+      env: { ...process.env, XDG_CONFIG_HOME: '/none', ...env },
+    });
+
+  /** Size of all that Node has loaded of us. */
+  function loadedBytes(args: readonly string[]): number {
+    const folder = mkdtempSync(join(tmpdir(), 'loaded-'));
+    run(args, { NODE_V8_COVERAGE: folder });
+    const [report = ''] = readdirSync(folder);
+    const { result } = JSON.parse(readFileSync(join(folder, report), 'utf8')) as {
+      result: { url: string }[];
+    };
+    rmSync(folder, { recursive: true });
+    const own = [...new Set(result.map(({ url }) => url))].filter((url) => url.includes('/dist/'));
+    expect(own.length).toBeGreaterThan(0);
+    return own.reduce((sum, url) => sum + statSync(fileURLToPath(url)).size, 0);
+  }
+
+  test.each([
+    { args: ['complete', '--', 'decision', ''], kilobytes: 20 },
+    { args: ['--version'], kilobytes: 400 },
+    { args: ['--help'], kilobytes: 400 },
+    { args: ['usage'], kilobytes: 1200 },
+    { args: ['context', 'list'], kilobytes: 1200 },
+  ])('$args loads at most $kilobytes kB of the 10 MB', ({ args, kilobytes }) => {
+    expect(Math.round(loadedBytes(args) / 1000)).toBeLessThanOrEqual(kilobytes);
+  });
+
+  test.each([
+    [['']],
+    [['chain', '']],
+    [['decision', 'list', '--verdict', '']],
+    [['validate', '-o', '']],
+    [['contract', 'deploy', '--']],
+  ])('offers after %j what the commands themselves offer', async (words) => {
+    const { out } = await paymaster(['complete', '--', ...words]);
+    expect(run(['complete', '--', ...words]).stdout).toBe(out);
+    expect(out).not.toBe('');
+  });
+
+  test.each([
+    [['--help']],
+    [['nope']],
+    [['chain', 'list', '--help']],
+    [['token', 'list', '--help']],
+    [['token', '--help']],
+  ])('answers %j as if everything was loaded', async (args) => {
+    const whole = await paymaster(args);
+    const { stdout, stderr, status } = run(args);
+    expect({ out: stdout, error: stderr, status }).toEqual(whole);
+  });
+});
+
 describe('completion', () => {
   test.each([
     { words: ['chai'], offered: ['chain'] },
     { words: ['chain', ''], offered: ['doctor', 'list', 'tokens', '--help'] },
     { words: ['chain', 'doctor', '--r'], offered: ['--rpc-file'] },
-    { words: ['validate', '-o', ''], offered: ['table', 'json', 'yaml'] },
+    { words: ['validate', '-o', ''], offered: ['table', 'wide', 'json', 'yaml'] },
     { words: ['validate', '--with', ''], offered: [] },
     { words: ['completion', 'z'], offered: ['zsh'] },
     { words: ['complet'], offered: ['completion'] },

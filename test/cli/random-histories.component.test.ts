@@ -107,12 +107,18 @@ async function rest(method: string, path: string, body?: object) {
   return { status: response.status, data };
 }
 
+/** Every other deletion of a paymaster takes what belongs to it with it; the rest is refused while it has something. */
+function isCascade({ act, row }: Step): boolean {
+  return row.method === 'delete' && row.path === '/paymasters/:name' && act % 2 === 0;
+}
+
 /** 5xx would be a defect; a refusal is a history too. */
 const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = {
   async rest(step) {
     const { method, path } = step.row;
     const body = await bodyOf(step);
-    return (await rest(method.toUpperCase(), path.replace(':name', step.name), body)).status;
+    const query = isCascade(step) ? '?cascade=true' : '';
+    return (await rest(method.toUpperCase(), `${path.replace(':name', step.name)}${query}`, body)).status;
   },
 
   async command(step) {
@@ -125,7 +131,8 @@ const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = 
       verb,
       ...(step.row.path.includes(':name') ? [step.name] : []),
       ...(step.row.body === undefined ? [] : ['-f', file]),
-      ...(step.row.method === 'delete' && step.row.path !== '/tokens/:name' ? ['--yes'] : []),
+      ...(step.row.method === 'delete' ? ['--yes'] : []),
+      ...(isCascade(step) ? ['--cascade'] : []),
     ];
     const env = { PAYMASTER_URL: host.origin, PAYMASTER_TOKEN_FILE: tokenFile };
     const { status } = await paymaster(args, env);
@@ -238,5 +245,5 @@ test(`${histories} histories of REST, commands and manifests can be exported and
     runs(histories),
   );
   // Every one of them has written something.
-  for (const by of ['sdk', 'rest', 'command']) expect(written.get(by)).toBeGreaterThan(histories / 10);
+  for (const by of ['sdk', 'rest', 'command']) expect(written.get(by)).toBeGreaterThan(histories / 20);
 }, 3_600_000);

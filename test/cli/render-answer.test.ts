@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
+import { describeEndpoint } from '../../cli/api/endpoints.js';
 import { renderAnswer } from '../../cli/api/render-answer.js';
 import { statementsEndpoint } from '../../server/dashboard/ledger/statements.js';
 
 test('a statement is shown with a row for each line, which names its account', () => {
   const line = { paymaster: null, usd: null, count: 0, note: null };
-  const shown = renderAnswer(statementsEndpoint, {
+  const shown = renderAnswer(describeEndpoint(statementsEndpoint), {
     month: '2026-11',
-    accounts: [
+    items: [
       {
         account: '0xa',
         chainId: 1,
@@ -18,8 +19,8 @@ test('a statement is shown with a row for each line, which names its account', (
     ],
   });
   expect(shown.split('\n').map((row) => row.trim().split(/\s{2,}/))).toEqual([
-    ['ACCOUNT', 'CHAINID', 'LINE', 'PAYMASTER', 'AMOUNT', 'USD', 'COUNT', 'NOTE'],
-    ['0xa', '1', 'opening', '-', '11', '-', '0', '-'],
-    ['0xa', '1', 'mined', 'shop', '-0.5', '-', '3', '-'],
+    ['ACCOUNT', 'CHAIN', 'LINE', 'PAYMASTER', 'AMOUNT', 'COUNT'],
+    ['0xa', '1', 'opening', '-', '11', '0'],
+    ['0xa', '1', 'mined', 'shop', '-0.5', '3'],
   ]);
 });

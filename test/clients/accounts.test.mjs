@@ -1,31 +1,19 @@
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { Implementation, toMetaMaskSmartAccount } from '@metamask/smart-accounts-kit';
 import { deploySmartAccountsEnvironment } from '@metamask/smart-accounts-kit/utils';
 import { createSmartAccountClient } from 'permissionless';
 import { toSafeSmartAccount } from 'permissionless/accounts';
 import { createPimlicoClient } from 'permissionless/clients/pimlico';
-import { createWalletClient, encodeAbiParameters, http } from 'viem';
+import { http } from 'viem';
 import { createPaymasterClient } from 'viem/account-abstraction';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { foundry } from 'viem/chains';
 import { startBundledService } from './processes.mjs';
+import { deployerOf, deploySafes } from './safes.mjs';
 import { increment, newPaymaster, openChain } from './wallets.mjs';
 
 // Accounts of other people, by their own kits, at a paymaster with a registered contract: as a newcomer would use them.
-
-const deployer = '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6';
-const deterministicDeployer = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
-/** Safe 1.4.1 by address, the same on every chain. */
-const safe = {
-  '0x41675C099F32341bf84BFc5382aF534df5C7461a': 'Safe.sol/Safe',
-  '0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67': 'proxies/SafeProxyFactory.sol/SafeProxyFactory',
-  '0x9641d764fc13c8B624c04430C7356C1C7C8102e2': 'libraries/MultiSendCallOnly.sol/MultiSendCallOnly',
-  '0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526': 'libraries/MultiSend.sol/MultiSend',
-};
-const require = createRequire(import.meta.url);
-const artifact = (path) => require(`@safe-global/${path}.json`);
 
 let service;
 let client;
@@ -33,27 +21,9 @@ let wallet;
 before(async () => {
   service = await startBundledService();
   client = openChain(service.facts);
-  const account = privateKeyToAccount(deployer);
-  wallet = createWalletClient({ account, chain: foundry, transport: http(service.facts.chainRpcUrl) });
+  wallet = deployerOf(service.facts);
 });
 after(() => service?.stop());
-
-async function deploySafes() {
-  for (const [address, path] of Object.entries(safe)) {
-    const { deployedBytecode } = artifact(`safe-contracts/build/artifacts/contracts/${path}`);
-    await client.request({ method: 'anvil_setCode', params: [address, deployedBytecode] });
-  }
-  const { entryPoint } = profileOf('verifying-0.7');
-  const module = (name) => artifact(`safe-4337/build/artifacts/contracts/${name}.sol/${name}`).bytecode;
-  const argument = encodeAbiParameters([{ type: 'address' }], [entryPoint]).slice(2);
-  for (const code of [module('SafeModuleSetup'), `${module('Safe4337Module')}${argument}`]) {
-    const hash = await wallet.sendTransaction({
-      to: deterministicDeployer,
-      data: `0x${'00'.repeat(32)}${code.slice(2)}`,
-    });
-    await client.waitForTransactionReceipt({ hash });
-  }
-}
 
 function profileOf(version) {
   return service.facts.versions.find((each) => each.version === version);
@@ -61,7 +31,7 @@ function profileOf(version) {
 
 const accounts = {
   async 'Safe 1.4.1'() {
-    await deploySafes();
+    await deploySafes(service.facts, client, profileOf('verifying-0.7').entryPoint);
     return () =>
       toSafeSmartAccount({
         client,
@@ -120,7 +90,7 @@ for (const [name, prepare] of Object.entries(accounts))
             client,
             pollingInterval: 100,
             chain: foundry,
-            bundlerTransport: http(service.bundlerUrl),
+            bundlerTransport: http(rpcUrl),
             paymaster,
           });
           for (const calls of [1, 1, 3]) {

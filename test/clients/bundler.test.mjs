@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createPimlicoClient } from 'permissionless/clients/pimlico';
 import { encodeFunctionData, erc20Abi, http } from 'viem';
 import { createBundlerClient, createPaymasterClient } from 'viem/account-abstraction';
@@ -7,7 +12,7 @@ import { foundry } from 'viem/chains';
 import { startBundledService } from './processes.mjs';
 import { emptyOfTokens, increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
-// viem and permissionless with the bundler alto, as all of them are published: accounts are created, operations sponsored and
+// viem and permissionless with the bundler alto behind the paymaster's address, as all of them are published: accounts are created, operations sponsored and
 // paid in tokens with the approval in the same operation, on three EntryPoints.
 
 const plenty = 10n ** 12n;
@@ -23,8 +28,23 @@ before(async () => {
 });
 after(() => running?.stop());
 
+test('one URL with alto behind it: examples/client, from nothing to both modes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'one-url-'));
+  const file = join(folder, 'connection.json');
+  writeFileSync(file, JSON.stringify(facts));
+  const script = fileURLToPath(new URL('../../examples/client/main.mjs', import.meta.url));
+  const { stdout, stderr } = spawnSync(process.execPath, [script, file], {
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  rmSync(folder, { recursive: true });
+  assert.match(stdout, /^bundler   behind the same address$/m, stderr);
+  assert.match(stdout, /^sponsored success true/m, stderr);
+  assert.match(stdout, /^paid      success true/m, stderr);
+});
+
 for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'])
-  describe(`alto, version ${version}`, () => {
+  describe(`one URL with alto behind it, version ${version}`, () => {
     let rpcUrl;
     let profile;
     before(async () => {
@@ -38,7 +58,8 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
         account,
         client,
         chain: foundry,
-        transport: http(running.bundlerUrl),
+        // One URL for paymaster and bundler.
+        transport: http(rpcUrl),
         pollingInterval: 100,
       };
       return createBundlerClient({ ...settings, ...options });

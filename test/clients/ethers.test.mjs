@@ -28,7 +28,6 @@ for (const version of ['1.1.0', 'singleton-0.7', 'singleton-0.8'])
       const profile = facts.versions.find((candidate) => candidate.version === version);
       const token = facts.feeToken.address;
       const paymaster = providerOf(await newPaymaster(facts, version));
-      const alto = providerOf(running.bundlerUrl);
       try {
         const account = await newAccount(client, profile);
         await mint(client, facts, account.address, plenty);
@@ -53,15 +52,14 @@ for (const version of ['1.1.0', 'singleton-0.7', 'singleton-0.8'])
         ]);
         const op = { ...draft, ...paymasterFields(answer, profile) };
         op.signature = await account.signUserOperation(withBigints(op));
-        const hash = await alto.send('eth_sendUserOperation', [op, profile.entryPoint]);
-        const receipt = await receiptOf(alto, hash);
+        const hash = await paymaster.send('eth_sendUserOperation', [op, profile.entryPoint]);
+        const receipt = await receiptOf(paymaster, hash);
         assert.equal(receipt.success, true);
         const call = { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [account.address] };
         const paid = plenty - (await client.readContract(call));
         assert.ok(paid > 0n && paid <= approved, `paid ${paid} of ${approved}`);
       } finally {
         paymaster.destroy();
-        alto.destroy();
       }
     });
   });
@@ -109,10 +107,10 @@ function withBigints(op) {
   );
 }
 
-async function receiptOf(alto, hash) {
+async function receiptOf(provider, hash) {
   const deadline = Date.now() + 60_000;
   for (;;) {
-    const receipt = await alto.send('eth_getUserOperationReceipt', [hash]);
+    const receipt = await provider.send('eth_getUserOperationReceipt', [hash]);
     if (receipt !== null) return receipt;
     assert.ok(Date.now() < deadline, `${hash} was not mined`);
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -38,7 +38,7 @@ export function manifestsWith(lines) {
 
 async function startStandalone(bundler, environment = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
-  const child = start(join(root, 'dist/standalone/main.js'), [], {
+  const child = start(join(root, 'dist/bin/standalone.js'), [], {
     PORT: String(await freePort()),
     PAYMASTER_DATA_DIR: directory,
     BUNDLER: bundler,
@@ -47,6 +47,7 @@ async function startStandalone(bundler, environment = {}) {
   const file = join(directory, 'connection.json');
   await until('the service', child, () => existsSync(file));
   return {
+    directory,
     connection: JSON.parse(readFileSync(file, 'utf8')),
     async stop() {
       await end(child);
@@ -59,7 +60,8 @@ async function startStandalone(bundler, environment = {}) {
 export async function startBundledService(environment = {}) {
   if (otherAlto !== undefined) return startWithAlto(otherAlto, { environment });
   const service = await startStandalone('1', environment);
-  return { facts: service.connection, bundlerUrl: service.connection.bundlerUrl, stop: service.stop };
+  const [bundlerUrl] = service.connection.bundlers;
+  return { facts: service.connection, bundlerUrl, stop: service.stop };
 }
 
 /**
@@ -75,7 +77,10 @@ export async function startWithAlto(folderOfAlto = altoOfRun, { environment, opt
       await bundler.stop();
       await service.stop();
     };
-    return { facts: service.connection, bundlerUrl: bundler.url, stop };
+    // Behind the paymasters' addresses, as `make run BUNDLER=1` puts it.
+    writeFileSync(join(service.directory, 'chains/dev-bundlers'), bundler.url);
+    const facts = { ...service.connection, bundlers: [bundler.url] };
+    return { facts, bundlerUrl: bundler.url, stop };
   } catch (error) {
     await service.stop();
     throw error;

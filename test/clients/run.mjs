@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writePage } from './page.mjs';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const noNetwork =
@@ -14,15 +15,30 @@ const noNetwork =
   'package registry that npm is configured for.';
 /** Which packages the pinned tests of each file are about; those of other folders are in their package.json. */
 const clientsOf = {
+  'aa-sdk.mjs': ['@aa-sdk/core', '@account-kit/infra'],
   'accounts.test.mjs': ['permissionless', '@safe-global/safe-4337', '@metamask/smart-accounts-kit'],
   'bundler.test.mjs': ['viem', 'permissionless'],
+  'conformance.test.mjs': ['clients/conformance', '@pimlico/mock-paymaster'],
   'ethers.test.mjs': ['ethers'],
   'op-stack.test.mjs': ['viem'],
+  'others-methods.mjs': ['@zerodev/sdk', 'permissionless', 'viem'],
+  'relay-kit.mjs': ['@safe-global/relay-kit', '@safe-global/protocol-kit'],
+  'startale.mjs': ['@startale-scs/aa-sdk', 'viem'],
   'vendor-paymaster.mjs': ['@biconomy/account'],
   'viem-package.mjs': ['clients/viem', 'viem'],
 };
 const results = fileURLToPath(new URL('../../test-results', import.meta.url));
-const latest = ['viem', 'permissionless', 'vendor-account', 'vendor-abstractjs', 'abstractionkit'];
+const latest = [
+  'viem',
+  'permissionless',
+  'vendor-account',
+  'vendor-abstractjs',
+  'abstractionkit',
+  'relay-kit',
+  'aa-sdk',
+  'startale',
+  'zerodev',
+];
 
 process.exitCode = process.env.LATEST === '1' ? runLatest() : runPinned();
 
@@ -31,12 +47,17 @@ function runPinned() {
   const wanted = readFileSync(join(folder, 'package.json'), 'utf8');
   const stamp = join(folder, 'node_modules', '.installed');
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-    console.log('Installing clients in test/clients (about half a minute)…');
+    console.log('Installing clients in test/clients (about a minute)…');
     install(folder, []);
     writeFileSync(stamp, wanted);
   }
   const { status, rows } = test(folder, process.env);
-  tell(rows.map(({ file, ...row }) => ({ client: namesOf(clientsOf[file] ?? [file], folder), ...row })));
+  const told = rows.map(({ file, ...row }) => ({
+    client: namesOf(clientsOf[file] ?? [file], folder),
+    ...row,
+  }));
+  tell(told);
+  writePage(told);
   return status;
 }
 

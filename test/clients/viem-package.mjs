@@ -41,8 +41,8 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
           await t.test(`${nameOf(profile)}, with gas limits of the ${gasLimits}`, async () => {
             const url = await newPaymaster(facts, profile.version);
             const paymaster = ours.createPaymaster({ url, gasLimits, signingPhases: true });
-            const wallet = await open(profile, gasLimits, undefined, paymaster);
-            await sendInPhases(profile, { paymaster, wallet }, [increment(facts)]);
+            const wallet = await open(profile, gasLimits, undefined, { url, paymaster });
+            await sendInPhases(profile, { url, paymaster, wallet }, [increment(facts)]);
           });
     });
 
@@ -55,10 +55,10 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
           const context = { token: facts.feeToken.address };
           const url = await newPaymaster(facts, profile.version);
           const paymaster = ours.createPaymaster({ url, gasLimits: 'paymaster', signingPhases: true });
-          const wallet = await open(profile, 'paymaster', context, paymaster);
+          const wallet = await open(profile, 'paymaster', context, { url, paymaster });
           await mint(client, facts, wallet.account.address, plenty);
           const calls = [approve(profile), increment(facts)];
-          await sendInPhases(profile, { paymaster, wallet, context }, calls);
+          await sendInPhases(profile, { url, paymaster, wallet, context }, calls);
           assert.ok((await tokensOf(wallet)) < plenty);
         });
     });
@@ -155,22 +155,22 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
     return toSimpleAccount({ viem, accountAbstraction }, { client, owner, entryPoint: { address, version } });
   }
 
-  async function open(profile, gasLimits, paymasterContext, paymaster) {
+  async function open(profile, gasLimits, paymasterContext, given) {
+    const url = given?.url ?? (await newPaymaster(facts, profile.version));
     return accountAbstraction.createBundlerClient({
       account: await accountOf(profile),
       client,
       chain: foundry,
-      transport: http(running.bundlerUrl),
+      transport: http(url),
       pollingInterval: 100,
-      paymaster:
-        paymaster ?? ours.createPaymaster({ url: await newPaymaster(facts, profile.version), gasLimits }),
+      paymaster: given?.paymaster ?? ours.createPaymaster({ url, gasLimits }),
       ...(paymasterContext === undefined ? {} : { paymasterContext }),
       userOperation: { estimateFeesPerGas: async () => fees },
     });
   }
 
   /** Prepares, lets the account sign, then the paymaster, and sends the operation as it is. */
-  async function sendInPhases({ entryPoint: entryPointAddress }, { paymaster, wallet, context }, calls) {
+  async function sendInPhases({ entryPoint: entryPointAddress }, { url, paymaster, wallet, context }, calls) {
     const { account: _account, ...prepared } = await wallet.prepareUserOperation({ calls });
     const signed = { ...prepared, signature: await wallet.account.signUserOperation(prepared) };
     const at = { chainId: foundry.id, entryPointAddress, context };
@@ -180,7 +180,7 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
     const { paymasterSignature } = await paymaster.finalize({ ...signed, ...at });
     assert.equal(paymasterSignature.length, prepared.paymasterSignature.length);
     assert.notEqual(paymasterSignature, prepared.paymasterSignature);
-    const bundler = accountAbstraction.createBundlerClient({ client, transport: http(running.bundlerUrl) });
+    const bundler = accountAbstraction.createBundlerClient({ client, transport: http(url) });
     const hash = await bundler.sendUserOperation({ ...signed, paymasterSignature, entryPointAddress });
     const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 60_000 });
     assert.equal(receipt.success, true);

@@ -14,9 +14,12 @@ export function openChain({ chainRpcUrl }) {
   return createPublicClient({ chain: foundry, transport: http(chainRpcUrl), pollingInterval: 100 });
 }
 
-/** A smart account of a new owner, which does not exist yet. */
-export function newAccount(client, { entryPoint: address, entryPointVersion: version }) {
-  const owner = privateKeyToAccount(generatePrivateKey());
+/** A smart account, of a new owner unless one is given, which does not exist yet. */
+export function newAccount(
+  client,
+  { entryPoint: address, entryPointVersion: version },
+  owner = privateKeyToAccount(generatePrivateKey()),
+) {
   // permissionless has no account on 0.9.
   if (version === '0.9')
     return toSimpleAccount({ viem, accountAbstraction }, { client, owner, entryPoint: { address, version } });

@@ -292,6 +292,28 @@ export function configStoreConformance(
         watch.stop();
       });
 
+      test('says how far it has come, if the store counts its writes', async () => {
+        const { revision: before } = await store.putPaymaster(config(1));
+        const { watch, events } = recording();
+        await watch.synced;
+        const isReached = (kind: 'paymasters' | 'chains', revision: number | undefined): boolean =>
+          (watch.reached?.()?.[kind] ?? -1) >= (revision ?? -1);
+        expect(isReached('paymasters', before)).toBe(true);
+        const { revision: chain } = await store.putChain(aChainConfig());
+        const { revision: paymaster } = await store.putPaymaster(config(2));
+        await until(
+          'the watch has both',
+          () => isReached('chains', chain) && isReached('paymasters', paymaster),
+        );
+        // What it has reached it has delivered.
+        if (paymaster !== undefined)
+          expect(events.map(({ type }) => type)).toEqual(
+            expect.arrayContaining(['put-chain', 'put-paymaster']),
+          );
+        expect((await store.putPaymaster(config(2))).revision).toBe(paymaster);
+        watch.stop();
+      });
+
       test('is silent after stop, and confirms its state until then', async () => {
         const { watch, events } = recording();
         await watch.synced;
@@ -357,7 +379,9 @@ export function configStoreConformance(
         await watch.synced;
         for (const list of [some, others]) await store.putList(list);
         const future = (Date.now() + 10 ** 12) as EpochMs;
-        await store.purgeLists(new Set(), 0 as EpochMs);
+        expect(await store.purgeLists(new Set(), 0 as EpochMs)).toEqual(new Set());
+        const lost = await store.purgeLists(new Set([some.hash, 'never put']), 0 as EpochMs);
+        expect(lost).toEqual(new Set(['never put']));
         for (const list of [some, others]) expect(await store.getList(list.hash)).toEqual(list);
         for (const _ of [1, 2]) await store.purgeLists(new Set([others.hash]), future);
         expect(await store.getList(some.hash)).toBeUndefined();

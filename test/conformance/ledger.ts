@@ -353,8 +353,8 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       });
       expect((await ledger.decision(organisation, committed.id))?.settlement).toBeUndefined();
       expect(await usageOf(ledger, { organisation, step: 'hour' })).toMatchObject([
-        { sponsored: 2, refused: 0, mined: 0, promisedWei: 2000n, spentWei: 0n },
-        { sponsored: 0, mined: 1, reverted: 1, expired: 1, promisedWei: 0n, spentWei: 600n },
+        { asks: 2, sponsored: 1, refused: 0, mined: 0, promisedWei: 1000n, spentWei: 0n },
+        { asks: 0, sponsored: 0, mined: 1, reverted: 1, expired: 0, promisedWei: 0n, spentWei: 600n },
       ]);
     });
 
@@ -365,7 +365,23 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       await ledger.append(reservationOf(first, second, settlement));
       expect((await ledger.decision(organisation, second.id))?.settlement?.outcome).toBe('mined');
       expect(await usageOf(ledger, { organisation })).toMatchObject([
-        { mined: 1, expired: 1, spentWei: 600n },
+        { asks: 2, sponsored: 1, mined: 1, expired: 0, spentWei: 600n },
+      ]);
+    });
+
+    test('an operation that was asked for six times counts once, with the most that it can cost, and its asks are a figure of their own', async () => {
+      const organisation = 'six';
+      const asks = [500n, 900n, 700n, 900n, 1_100n, 3n].map((maxCostWei, index) => ({
+        ...aDecision(organisation, (noon + index) as EpochMs),
+        maxCostWei,
+      }));
+      for (const ask of asks) await ledger.append(reservationOf(asks[0]!, ask));
+      expect(await usageOf(ledger, { organisation })).toMatchObject([
+        { asks: 6, sponsored: 1, promisedWei: 1_100n, expired: 0 },
+      ]);
+      await ledger.append(reservationOf(asks[0]!, anUnusedEnd(asks[0]!, (noon + 7) as EpochMs, 'expired')));
+      expect(await usageOf(ledger, { organisation })).toMatchObject([
+        { asks: 6, sponsored: 1, promisedWei: 1_100n, expired: 1 },
       ]);
     });
 

@@ -48,7 +48,7 @@ export function reportsConformance(
       expect(all.get('chain.8453')?.trouble).toBe('Failing');
     });
 
-    test('reports that servers add are read at the other end, each with its later end', async () => {
+    test('reports that servers add are read at the other end, the newest of each', async () => {
       const { reports, reopen } = await open();
       expect(await reopen().all('serving')).toEqual(new Map());
       await reports.merge('serving', new Map([['a', full(100)]]));
@@ -62,10 +62,42 @@ export function reportsConformance(
       await reports.merge('serving', new Map([['b', failing(200)]]));
       expect(await reopen().all('serving')).toEqual(
         new Map([
-          ['a', full(100)],
+          ['a', full(50)],
           ['b', failing(200)],
         ]),
       );
+    });
+
+    test('a trouble that a server says is over is gone at once, and another one of the same policy stays', async () => {
+      const { reports, reopen } = await open();
+      await reports.merge(
+        'serving',
+        new Map([
+          ['a', full(100)],
+          ['b', failing(100)],
+        ]),
+      );
+      const over = { trouble: 'LimitFull', until: 0 as EpochMs } as const;
+      await reports.merge(
+        'serving',
+        new Map([
+          ['a', over],
+          ['b', over],
+        ]),
+      );
+      expect(await reopen().all('serving')).toEqual(new Map([['b', failing(100)]]));
+    });
+
+    test('a host that answers one server does not count as failing because of another, until that is over', async () => {
+      const { reports } = await open();
+      const answers = { trouble: 'WebhookAnswers', until: (startMs + 50) as EpochMs } as const;
+      await reports.merge('serving', new Map([['a', failing(100)]]));
+      await reports.merge('serving', new Map([['a', answers]]));
+      await reports.merge('serving', new Map([['a', failing(200)]]));
+      expect(await reports.all('serving')).toEqual(new Map([['a', answers]]));
+      now = (startMs + 50) as EpochMs;
+      await reports.merge('serving', new Map([['a', failing(200)]]));
+      expect(await reports.all('serving')).toEqual(new Map([['a', failing(200)]]));
     });
 
     test('a trouble that is over is not reported, and makes room for others', async () => {

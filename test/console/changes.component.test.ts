@@ -1,13 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from '@jest/globals';
-import { Wallet, getBytes, id } from 'ethers';
+import { getBytes, id } from 'ethers';
 import { anAbi } from '../build/resources.js';
 import { until } from '../support/until.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
 import { violationsOf } from './support/browser.js';
-import { useConsole } from './support/console.js';
+import { agree, useConsole } from './support/console.js';
 import { askForThree } from './support/three-operations.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // What somebody changes in the console, followed to the next operation.
 
@@ -74,10 +75,22 @@ test('before a limit is lowered the page shows what it would have refused, and t
   await limit.selectOption({ label: 'of the console' });
   for (const threshold of ['0', '1000']) {
     await form.getByLabel('New threshold, instead of').fill(threshold);
+    await form.getByText('The count begins anew with this change: ').waitFor();
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByText(`“of the console” allows ${threshold} from now on.`).waitFor();
+    await page.getByText(/The count begins anew: \d+ of \d+ operations forgotten\./).waitFor();
     expect(await asked()).toBe(threshold === '0' ? 'refused' : 'sponsored');
   }
+  await form.getByLabel('New threshold, instead of').fill('1');
+  await form.getByLabel('The count').selectOption({ label: 'goes on, also when it is changed again' });
+  expect(await form.getByText('The count begins anew with this change').count()).toBe(0);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('“of the console” allows 1 from now on.').waitFor();
+  // The one of before counts.
+  expect(await asked()).toBe('refused');
+  await form.getByLabel('New threshold, instead of').fill('1000');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('“of the console” allows 1000 from now on.').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
 });
@@ -137,6 +150,7 @@ test('a limit is made of each cycle, changed to another one, and offers the what
   expect(await asked()).toBe('refused');
   for (const name of ['of hours', 'of month', 'of never']) {
     await page.getByRole('button', { name: `Pause ${name}` }).click();
+    await agree(page, 'Pause');
     await page.getByText(`“${name}” is paused`).waitFor();
   }
   expect(await asked()).toBe('sponsored');
@@ -174,12 +188,14 @@ test('a limit is set, paused and resumed, and each next operation follows', asyn
   expect([await asked(), await asked()]).toEqual(['sponsored', 'refused']);
 
   await page.getByRole('button', { name: 'Pause only one' }).click();
+  await agree(page, 'Pause');
   await page.getByText('“only one” is paused').waitFor();
   expect(await asked()).toBe('sponsored');
   await page.getByRole('button', { name: 'Resume only one' }).click();
   await page.getByText('“only one” is active again').waitFor();
   expect(await asked()).toBe('refused');
   await page.getByRole('button', { name: 'Pause only one' }).click();
+  await agree(page, 'Pause');
   await page.getByText('“only one” is paused').waitFor();
   expect(faults).toEqual([]);
 });
@@ -220,6 +236,7 @@ test('a token is made by keyboard, shown once, works within its scopes, and is r
   await page.getByRole('cell', { name: 'on-call', exact: true }).waitFor();
   expect(await page.content()).not.toContain(authToken);
   await page.getByRole('button', { name: 'Revoke on-call' }).click();
+  await agree(page, 'Revoke');
   await page.getByText('“on-call” is revoked').waitFor();
   expect(await call('GET', '/paymasters')).toBe(401);
 
@@ -266,6 +283,7 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
   await until('the new address is asked', () => asked.some((url) => url.startsWith('/moved')));
   expect(await violationsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Pause members' }).click();
+  await agree(page, 'Pause');
   await page.getByText('“members” is paused').waitFor();
   expect(faults).toEqual([]);
   host.closeAllConnections();
@@ -274,11 +292,13 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
 
 test('a paymaster is suspended and resumed, and each next operation follows', async () => {
   const { page, faults } = await open('paymaster/shop');
-  await page.getByRole('button', { name: 'Suspend this paymaster' }).click();
-  await page.getByText('It sponsors nothing until').waitFor();
+  await page.getByRole('button', { name: 'Suspend shop' }).click();
+  await agree(page, 'Suspend');
+  await page.getByText('“shop” is suspended: it sponsors nothing').waitFor();
   expect(await asked()).toBe('refused');
-  await page.getByRole('button', { name: 'Resume this paymaster' }).click();
-  await page.getByText('It sponsors again.').waitFor();
+  await page.getByRole('button', { name: 'Resume shop' }).click();
+  await agree(page, 'Resume');
+  await page.getByText('“shop” sponsors again.').waitFor();
   expect(await asked()).toBe('sponsored');
   expect(faults).toEqual([]);
 });
@@ -337,7 +357,7 @@ test('a paymaster is created, and a contract registered with the methods that we
 });
 
 test('the wallet that pays is changed by a wallet of the browser, and by a pasted signature', async () => {
-  const [injected, elsewhere] = [Wallet.createRandom(), Wallet.createRandom()];
+  const [injected, elsewhere] = [newWallet(), newWallet()];
   const { page, context, faults, close } = await visit({ storageState: await cookies() });
   await context.exposeFunction('signed', (hex: string) => injected.signMessage(getBytes(hex)));
   await page.addInitScript((address) => {
@@ -386,9 +406,11 @@ test('an apiKey is replaced, and the one before works for a while', async () => 
   const form = page.locator('form', { has: page.getByLabel('The present one works for') });
   // Two new keys at once would end the one that wallets have: only the last but one overlaps.
   await form.getByRole('button', { name: 'Save' }).dblclick();
+  await agree(page, 'Give a new apiKey');
   await page.getByText(/It has a new apiKey. The one before works until/).waitFor();
   // Later, too, the page does not end a key that wallets may still have.
   await form.getByRole('button', { name: 'Save' }).click();
+  await agree(page, 'Give a new apiKey');
   await page.getByText(/The key before the present one works until/).waitFor();
   const after = (await dashboard(connection(), 'GET', '/paymaster')).body.data as typeof before;
   const keyOf = (all: typeof before) => all.find(({ name }) => name === 'My Game')?.apiKey ?? '';
@@ -438,3 +460,33 @@ async function aPaymaster(name: string): Promise<{ readonly apiKey: string }> {
   expect(answer.status).toBe(200);
   return answer.body.data as { apiKey: string };
 }
+
+test('a paymaster is deleted after its page has said what ends with it', async () => {
+  const { page, faults } = await open('overview');
+  const { authToken, dashboardUrl } = connection();
+  const manage = (method: string, path: string, body?: object) =>
+    fetch(`${dashboardUrl}/manage/v1/${path}`, {
+      method,
+      headers: { authToken },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const { spec } = (await (await manage('GET', 'paymasters/shop')).json()).data as { spec: object };
+  const made = await manage('POST', 'paymasters', { name: 'doomed', spec: { ...spec, name: 'doomed' } });
+  const address = `0x${'d0'.repeat(20)}`;
+  const contract = { paymasterRef: { name: 'doomed' }, name: 'doomed nft', address, abi: anAbi };
+  const has = await manage('POST', 'contracts', { name: 'doomed-nft', spec: contract });
+  expect([made.status, has.status]).toEqual([201, 201]);
+
+  await page.goto(`${dashboardUrl}/console/#/paymaster/doomed`);
+  await page.getByText('Delete this paymaster').click();
+  await page.getByText('the apiKey; contracts doomed-nft').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Delete “doomed” and what ends with it' }).click();
+  await agree(page, 'Delete');
+  await until(
+    'the contract is gone',
+    async () => (await manage('GET', 'contracts/doomed-nft')).status === 404,
+  );
+  expect((await manage('GET', 'paymasters/doomed')).status).toBe(404);
+  expect(faults).toEqual([]);
+});

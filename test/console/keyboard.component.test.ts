@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Wallet } from 'ethers';
 import type { Page } from 'playwright-core';
 import { contrastsOf, cutIn, desktop, violationsOf } from './support/browser.js';
 import { useConsole, type ConsoleOptions } from './support/console.js';
 import { press } from './support/keyboard.js';
 import { game, writes } from './support/writes.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // Every change that the console offers, by somebody who has a keyboard alone, followed to the resource.
 
@@ -14,7 +14,7 @@ const { connection, open } = useConsole('keyboard');
 const host = createServer((_request, response) =>
   response.setHeader('content-type', 'application/json').end('{"arePoliciesVerified":true}'),
 );
-const wallet = Wallet.createRandom();
+const wallet = newWallet();
 let hostUrl: string;
 
 beforeAll(async () => {
@@ -95,5 +95,6 @@ test('signs out', async () => {
   await page.getByLabel('Token').waitFor();
   await page.reload();
   await page.getByLabel('Token').waitFor();
-  expect(faults).toEqual([]);
+  // What the page was asking when its session ended is refused.
+  expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
 });

@@ -179,7 +179,7 @@ describe('with answers that are made up', () => {
 
   test('says what to do while nothing decides', () =>
     answered(
-      (route) => route.fulfill({ json: { data: { rules: [] } } }),
+      (route) => route.fulfill({ json: { data: { items: [], nextCursor: null } } }),
       async () => {
         await card().getByText('Nothing decides yet. Register a contract, then set a limit.').waitFor();
         expect(await violationsOf(page)).toEqual([]);
@@ -203,7 +203,7 @@ describe('with answers that are made up', () => {
       campaign: 'summer',
     }));
     await answered(
-      (route) => route.fulfill({ json: { data: { rules } } }),
+      (route) => route.fulfill({ json: { data: { items: rules, nextCursor: null } } }),
       async () => {
         const rows = card().locator('tbody tr');
         await rows.nth(999).waitFor({ state: 'attached' });

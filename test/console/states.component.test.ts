@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { isSoak } from '../support/soak-seconds.js';
 import { violationsOf } from './support/browser.js';
-import { useConsole } from './support/console.js';
+import { agree, useConsole } from './support/console.js';
 
 // States that are hard to reach: the real page, its policy and its session, with answers of the API made up.
 
@@ -33,13 +33,13 @@ type Answers = Readonly<Record<string, unknown>>;
 
 /** `data` of each answer, by the end of its path. Others are asked of the server. */
 const nothing: Answers = {
-  usage: { from: at, to: at, step: 'hour', additive: true, rows: [] },
-  funds: { accounts: [] },
-  problems: { problems: [], complete: true },
-  decisions: { decisions: [], cursor: null },
+  usage: { from: at, to: at, step: 'hour', additive: true, items: [], nextCursor: null },
+  funds: { items: [] },
+  problems: { items: [], complete: true },
+  decisions: { items: [], nextCursor: null },
   changes: { items: [], nextCursor: null },
-  tokens: { tokens: [] },
-  limits: { limits: [] },
+  tokens: { items: [] },
+  limits: { items: [] },
   paymasters: { items: [], nextCursor: null },
   contracts: { items: [], nextCursor: null },
   policies: { items: [], nextCursor: null },
@@ -49,7 +49,7 @@ const one: Answers = {
   ...nothing,
   paymasters: { items: [paymaster], nextCursor: null },
   policies: { items: [policy], nextCursor: null },
-  tokens: { tokens: [token] },
+  tokens: { items: [token] },
 };
 
 /** A page of which `handle` answers every question and change. */
@@ -119,12 +119,13 @@ test('a field that a manifest owns shows the YAML to commit, at every control th
     const detail = 'spec.active is owned by "argocd".';
     return route.fulfill({ status: 409, json: { detail, code: 'FIELD_OWNED', manifest } });
   });
-  for (const [region, button] of [
-    ['State', 'Suspend this paymaster'],
-    ['Policies', 'Pause daily'],
+  for (const [region, button, agreed] of [
+    ['State', 'Suspend Shop', 'Suspend'],
+    ['Policies', 'Pause daily', 'Pause'],
   ] as const) {
     const card = page.getByRole('region', { name: region, exact: true });
     await card.getByRole('button', { name: button }).click();
+    await agree(page, agreed);
     await card.getByText('Commit this instead:').waitFor();
     expect(await card.locator('pre').textContent()).toBe(manifest);
     await card.getByText('spec.active is owned by "argocd".').waitFor();
@@ -144,12 +145,17 @@ test('a change is sent once, however often its button is pressed, and can be sen
     return route.fulfill({ status: 503, json: { detail: 'Try again.' } });
   });
   const revoke = page.getByRole('button', { name: 'Revoke robot' });
-  for (const _ of [1, 2, 3]) await revoke.click();
+  await revoke.click();
+  await agree(page, 'Revoke');
+  for (const _ of [1, 2]) await revoke.click();
+  // Nothing is asked while one is on its way.
+  expect(await page.getByRole('alertdialog').count()).toBe(0);
   release();
   await page.getByText('Try again.').waitFor();
   expect(sent).toEqual(['/manage/v1/tokens/robot']);
   const again = page.waitForRequest((request) => request.method() === 'DELETE');
   await revoke.click();
+  await agree(page, 'Revoke');
   await again;
 });
 
@@ -184,7 +190,7 @@ describe('10,000 rows', () => {
       answers: {
         usage: {
           ...(nothing['usage'] as object),
-          rows: many((index) => ({
+          items: many((index) => ({
             from: at,
             group: `0x${index.toString(16).padStart(40, '0')}`,
             method: null,
@@ -222,7 +228,7 @@ describe('10,000 rows', () => {
     {
       path: 'tokens',
       caption: 'Tokens',
-      answers: { tokens: { tokens: many((index) => ({ ...token, name: `robot-${index}` })) } },
+      answers: { tokens: { items: many((index) => ({ ...token, name: `robot-${index}` })) } },
     },
     {
       path: 'paymaster/shop',

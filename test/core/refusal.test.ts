@@ -24,6 +24,13 @@ describe('a refusal that is answered by an error', () => {
     expect(refusedError(limit, { isPayer: true }).message).toContain('Daily');
   });
 
+  test('does not name the host of a webhook that fails, also where the wallet pays', () => {
+    const failed = refuse('WEBHOOK_FAILED', 'policy "Rules": hooks.inner.example ECONNREFUSED');
+    const { message, details } = refusedError(failed, { isPayer: true });
+    expect(message).not.toContain('hooks.inner.example');
+    expect(details.detail).toContain('hooks.inner.example');
+  });
+
   test('hands on what a webhook host says', () => {
     const refused: Refusal = { ...refuse('WEBHOOK_REFUSED', 'policy "Rules"'), hostReason: 'not a member' };
     expect(refusedError(refused, { isPayer: false })).toMatchObject({

@@ -38,6 +38,7 @@ import {
 } from './cluster.js';
 import type { E2eConfig } from './config.js';
 import type { Report } from './report.js';
+import { misspellDatabase, misspellSecrets, scaleTogether } from './rollouts.js';
 import { run, type Tools } from './tools.js';
 import { reachScript, startWalletPod, walletPodName, type LoadResult, type WalletPod } from './wallet-pod.js';
 
@@ -352,6 +353,12 @@ async function disturb(world: World, nodes: Nodes, wallet: WalletPod, rpcUrl: st
     await tools.kubectl(['delete', 'pod', '-n', system, pod]);
     await rolledOut(tools, `deployment/${release}-rpc`);
   });
+  await underLoad(world, wallet, rpcUrl, 'a roll-out names a database that nobody has', () =>
+    misspellDatabase(tools),
+  );
+  await underLoad(world, wallet, rpcUrl, 'a roll-out names Secrets that nobody has made', () =>
+    misspellSecrets(tools, ['upgrade', release, operatorChart, `--namespace=${system}`]),
+  );
   const { spare } = nodes;
   if (spare === undefined) return report.skip('drain of a node', 'the cluster has one node only');
   await underLoad(world, wallet, rpcUrl, `node ${spare} is drained`, async () => {
@@ -488,6 +495,13 @@ async function changeRelease(world: World, nodes: Nodes, wallet: WalletPod, rpcU
   await underLoad(world, wallet, rpcUrl, 'helm rolls back', async () => {
     await tools.helm(['rollback', release, `--namespace=${system}`, '--wait', '--timeout=180s']);
   });
+  await underLoad(
+    world,
+    wallet,
+    rpcUrl,
+    'an autoscaler is switched on, somebody scales, and it is switched off',
+    () => scaleTogether(tools, ['upgrade', release, operatorChart, `--namespace=${system}`]),
+  );
   await report.step('the former settings are in the pods again', () => expectLogLevel(tools, 'info'));
   await report.step('helm test once more', test);
 }
@@ -516,7 +530,7 @@ async function uninstall(world: World, files: string, rpcUrl: string): Promise<v
   await report.step("definitions and users' resources are still there, and no pod of ours is", async () => {
     const definitions = await tools.kubectl(['get', 'crd', '-o=name']);
     const ours = definitions.split('\n').filter((name) => name.endsWith('.paymasters.dev'));
-    if (ours.length !== 8) throw new Error(`expected 8 definitions, got ${ours.join(', ')}`);
+    if (ours.length !== 10) throw new Error(`expected 10 definitions, got ${ours.join(', ')}`);
     const kept = await tools.kubectl([
       'get',
       'paymaster/shop',

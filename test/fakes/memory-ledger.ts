@@ -44,7 +44,9 @@ type Event = {
   readonly chainId: number;
   readonly decision: Decision | undefined;
   readonly reason: string | undefined;
-  readonly counts: Partial<Record<'sponsored' | 'refused' | 'mined' | 'reverted' | 'expired', number>>;
+  readonly counts: Partial<
+    Record<'asks' | 'sponsored' | 'refused' | 'mined' | 'reverted' | 'expired', number>
+  >;
   readonly promised: bigint;
   readonly mined: MinedFacts | undefined;
 };
@@ -137,15 +139,26 @@ export function createMemoryLedger(): TestedLedger {
           ...base,
           ...record,
           decision: record,
-          counts: { [record.verdict]: 1 },
-          promised: record.verdict === 'sponsored' ? (record.maxCostWei ?? 0n) : 0n,
+          counts: record.verdict === 'sponsored' ? { asks: 1 } : { refused: 1 },
         });
       if (record.kind === 'gap')
         found.push({
           ...base,
           ...(record satisfies Gap),
-          counts: { [record.cause === 'signed' ? 'sponsored' : 'refused']: record.count },
+          counts:
+            record.cause === 'signed'
+              ? { asks: record.count, sponsored: record.count }
+              : { refused: record.count },
         });
+    }
+    // Once, by its oldest promise, with the most that any can cost.
+    for (const reservation of reservations.keys()) {
+      const [oldest, ...others] = promisesOf(reservation);
+      if (oldest === undefined || (organisation !== undefined && oldest.organisation !== organisation))
+        continue;
+      const costs = [oldest, ...others].map(({ maxCostWei = 0n }) => maxCostWei);
+      const promised = costs.reduce((most, cost) => (cost > most ? cost : most));
+      found.push({ ...base, ...oldest, decision: oldest, counts: { sponsored: 1 }, promised });
     }
     for (const reservation of ended) {
       const { settlement } = standing(reservation);
@@ -154,13 +167,14 @@ export function createMemoryLedger(): TestedLedger {
       const winner = mined && minedOf(reservation, mined);
       const paid = mined && { counts: { mined: 1, reverted: mined.success ? 0 : 1 }, mined };
       if (paid && !winner) found.push({ ...base, ...settlement, reason: undefined, ...paid });
-      for (const decision of promisesOf(reservation))
+      const counting = paid ? winner : promisesOf(reservation)[0];
+      if (counting !== undefined)
         found.push({
           ...base,
-          ...decision,
+          ...counting,
           at: settlement.at,
-          decision,
-          ...(paid && decision === winner ? paid : { counts: { expired: 1 } }),
+          decision: counting,
+          ...(paid ?? { counts: { expired: 1 } }),
         });
     }
     return found;
@@ -352,6 +366,7 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
         ]);
       const counted: UsageRow = {
         ...row,
+        asks: row.asks + (event.counts.asks ?? 0),
         sponsored: row.sponsored + (event.counts.sponsored ?? 0),
         refused: row.refused + (event.counts.refused ?? 0),
         mined: row.mined + (event.counts.mined ?? 0),
@@ -374,7 +389,7 @@ function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageR
 }
 
 function emptyRow(from: EpochMs, to: EpochMs, group: string | undefined): UsageRow {
-  const counts = { sponsored: 0, refused: 0, mined: 0, reverted: 0, expired: 0 };
+  const counts = { asks: 0, sponsored: 0, refused: 0, mined: 0, reverted: 0, expired: 0 };
   return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, tokens: [] };
 }
 

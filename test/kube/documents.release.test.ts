@@ -32,6 +32,8 @@ beforeAll(async () => {
     },
   });
   await cluster.start('operator');
+  // A Paymaster is ready once somebody serves it.
+  await cluster.start('rpc', { path: '/healthz' });
 }, 300_000);
 afterAll(async () => {
   await cluster?.stop();

@@ -45,6 +45,8 @@ const odd = [
   '😀',
   '\u0000',
   '\u001b[31m',
+  '\u{e0020}a',
+  '\u0000'.repeat(15) + '😀'.repeat(80),
   '0x'.padEnd(42, 'a'),
   '0x'.padEnd(42, '0'),
 ];

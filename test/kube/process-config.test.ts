@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { SettingsError, settingsHelp, type SettingRows } from '../../core/settings.js';
 import { operatorSettings, parseOperatorConfig } from '../../operator/config.js';
 import { parseServerConfig, serverSettings } from '../../server/config.js';
 import { parseStandaloneConfig } from '../../standalone/config.js';
+import { programFile } from '../support/program.js';
 
 const inPod = {
   KUBERNETES_SERVICE_HOST: '10.0.0.1',
@@ -147,11 +147,13 @@ describe.each<{
 });
 
 test.each([
-  { process: 'operator', tables: operatorSettings },
-  { process: 'server', tables: serverSettings },
+  { process: 'operator' as const, tables: operatorSettings },
+  { process: 'server' as const, tables: serverSettings },
 ])('the $process prints it without any setting, and ends', ({ process: name, tables }) => {
-  const entryPoint = fileURLToPath(new URL(`../../${name}/main.js`, import.meta.url));
-  const printed = execFileSync(process.execPath, [entryPoint, '--help'], { env: {}, encoding: 'utf8' });
+  const printed = execFileSync(process.execPath, [programFile(name), '--help'], {
+    env: {},
+    encoding: 'utf8',
+  });
   expect(printed).toBe(settingsHelp(name, tables));
 });
 

@@ -18,6 +18,8 @@ import {
 
 let api: ScriptedApi;
 let metrics: ReturnType<typeof createMetrics>;
+/** Reasons of the warnings in the log. */
+const warned: unknown[] = [];
 let reflector: Reflector<KubeObject>;
 let events: string[];
 let versionsOfEvents: CacheEvent<KubeObject>[];
@@ -57,7 +59,7 @@ function follow(
       versionsOfEvents.push(event);
       onEvent(event);
     },
-    log: silentLogger,
+    log: { ...silentLogger, warn: (_message, fields) => void warned.push(fields?.['reason']) },
     metrics,
     now: () => Date.now(),
     random: () => 0.5,
@@ -215,6 +217,18 @@ describe('a watch that breaks', () => {
     api.cut('end');
     await watching();
     expect(performance.now() - cutAt).toBeGreaterThanOrEqual(950);
+  });
+
+  test('a definition that is missing is asked for every two seconds, however long it was missing, and warned of once', async () => {
+    warned.length = 0;
+    follow({ firstBackoffMs: 3_600_000, maxBackoffMs: 3_600_000 });
+    await converged();
+    api.fail('watch', refusal(404, 'NotFound'), refusal(404, 'NotFound'));
+    api.cut('end');
+    await watching();
+    api.put('a');
+    await converged();
+    expect(warned).toEqual([expect.any(String)]);
   });
 
   test('500 is waited out, and the watch resumed without a new list', async () => {

@@ -86,12 +86,46 @@ describe('answers of the chain become conditions', () => {
     await world.until('fees have stayed down', async () => (await funded()) === 'True/Ok');
   });
 
+  const fundedIs = async (want: string): Promise<boolean> =>
+    conditionOf(await world.get('Paymaster', 'shop'), 'Funded') === want;
+  const wallet = '0x00000000000000000000000000000000000000f1';
+
   test('a low deposit is reported and the Chain stays ready', async () => {
     world = await startWorld();
-    world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 1n);
+    world.chain.baseFee = 1_000n;
+    world.chain.deposits.set(wallet, 300_000_000n);
     await world.apply(aPaymaster());
     await world.until('the paymaster is ready', isReady(world));
-    expect(conditionOf(await world.get('Paymaster', 'shop'), 'Funded')).toBe('True/Low');
+    await world.until('it is low', () => fundedIs('True/Low'));
+  });
+
+  test('a deposit that covers no ordinary operation counts as empty, until it covers two', async () => {
+    world = await startWorld();
+    world.chain.baseFee = 1_000n;
+    world.chain.deposits.set(wallet, 299_999_999n);
+    await world.apply(aPaymaster());
+    await world.until('it is empty', () => fundedIs('False/Empty'));
+    world.chain.deposits.set(wallet, 599_999_999n);
+    for (let minute = 0; minute < 5; minute += 1) await world.settle();
+    expect(await fundedIs('False/Empty')).toBe(true);
+    world.chain.deposits.set(wallet, 600_000_000n);
+    await world.until('it is low', () => fundedIs('True/Low'));
+  });
+
+  test('the deposit of the contract counts as well, where a wallet inside it pays', async () => {
+    world = await startWorld();
+    world.chain.deposits.set(aProfile.addresses.sponsorship.toLowerCase(), 0n);
+    await world.apply(aPaymaster());
+    await world.until('it is empty', () => fundedIs('False/Empty'));
+    const { status } = await world.get('Paymaster', 'shop');
+    const messageOf = (of: string) => status?.conditions?.find(({ type }) => type === of)?.message;
+    expect(messageOf('Funded')).toContain(
+      `The deposit of contract ${aProfile.addresses.sponsorship} in EntryPoint`,
+    );
+    expect(messageOf('Serving')).toBe(messageOf('Funded'));
+    expect(conditionOf(await world.get('Paymaster', 'shop'), 'Serving')).toBe('False/DepositEmpty');
+    world.chain.deposits.clear();
+    await world.until('it is funded', () => fundedIs('True/Ok'));
   });
 
   test('a Chain without a profile is not ready, and says what is missing, until it has one', async () => {

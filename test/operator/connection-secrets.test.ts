@@ -64,9 +64,33 @@ describe('connection secrets', () => {
     await world.apply(withSecret);
     const condition = async () => conditionOf(await world.get('Paymaster', 'shop'), 'ConnectionSecret');
     await world.until('it is said', async () => (await condition()) === 'False/WriteFailed');
-    await world.until('the paymaster is ready all the same', isReady(world));
     isDenied = false;
     await world.until('it is written', async () => (await condition()) === 'True/Written');
+  });
+
+  test('that the operator may not write keep the paymaster from being ready at once, and the message names the label', async () => {
+    world = await startWorld();
+    let isDenied = true;
+    await world.restart({
+      connectionSecrets: { write: async () => (isDenied ? 'denied' : 'written') },
+    });
+    await world.apply(withSecret);
+    const readies = new Set<string>();
+    const ready = async () => {
+      const found = conditionOf(await world.get('Paymaster', 'shop'), 'Ready');
+      readies.add(found);
+      return found;
+    };
+    await world.until('it is not ready', async () => (await ready()) === 'False/SecretNotWritten');
+    expect([...readies].filter((each) => each.startsWith('True'))).toEqual([]);
+    const { status } = (await world.get('Paymaster', 'shop'))!;
+    const messages = status?.conditions?.filter(({ reason }) => /Secret|NotAllowed/.test(reason));
+    expect(messages?.map(({ message }) => message)).toEqual([
+      expect.stringContaining('kubectl label namespace acme paymasters.dev/organisation=true'),
+      expect.stringContaining('kubectl label namespace acme paymasters.dev/organisation=true'),
+    ]);
+    isDenied = false;
+    await world.until('it is ready', isReady(world));
   });
 
   test('that somebody deletes or changes are written again', async () => {

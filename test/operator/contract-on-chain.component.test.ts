@@ -138,13 +138,14 @@ async function obey(type: ConditionType, call: string): Promise<void> {
   const [command = ''] = /paymaster contract .*$/.exec((await message(type)) ?? '') ?? [];
   const typed = command.replace('OWNER', owner).replace('AMOUNT', '0.5').split(' ').slice(1);
   let shown = '';
+  let said = '';
   const exit = await runCommand([...typed, '--output=json'], {
     env: { PAYMASTER_RPC_URL: dev.url },
     out: (text) => void (shown += text),
-    error: (text) => void (shown += text),
+    error: (text) => void (said += text),
     readSecret: () => Promise.resolve(''),
   });
-  expect([exit, shown]).toEqual([0, expect.stringContaining(call)]);
+  expect([exit, shown, said]).toEqual([1, expect.stringContaining(call), expect.stringContaining('--yes')]);
   const { steps } = JSON.parse(shown) as { steps: { to: Hex; data: Hex; value: string }[] };
   for (const { to, data, value } of steps)
     await dev.chain.request('eth_sendTransaction', [

@@ -104,9 +104,9 @@ test('children of a deleted Paymaster report that, in a condition and one event 
   await world.settle();
   for (const kind of ['SmartContract', 'PaymasterPolicy'] as const) {
     const [child] = await world.resources.list(kind);
-    expect(conditionOf(child!, 'ResolvedRefs')).toBe('False/PaymasterNotFound');
+    expect(conditionOf(child!, 'ResolvedRefs')).toBe('False/PaymasterDeleted');
     expect(conditionOf(child!, 'Ready')).toBe('False/NotResolved');
-    expect(of(kind)).toEqual(['Warning NotResolved', 'Warning PaymasterNotFound']);
+    expect(of(kind)).toEqual(['Warning NotResolved', 'Warning PaymasterDeleted']);
   }
 });
 

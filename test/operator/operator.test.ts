@@ -148,11 +148,18 @@ describe('a deleted object is not served', () => {
     await world.until('the config is gone', async () => (await world.config('shop')) === undefined);
     await world.settle();
     const contract = await world.get('SmartContract', 'shop-nft');
-    expect(conditionOf(contract, 'ResolvedRefs')).toBe('False/PaymasterNotFound');
+    expect(conditionOf(contract, 'ResolvedRefs')).toBe('False/PaymasterDeleted');
     expect(conditionOf(contract, 'Ready')).toBe('False/NotResolved');
     expect(conditionOf(await world.get('PaymasterPolicy', 'shop-limit'), 'ResolvedRefs')).toBe(
-      'False/PaymasterNotFound',
+      'False/PaymasterDeleted',
     );
+    const { message } = contract.status!.conditions!.find(({ type }) => type === 'ResolvedRefs')!;
+    expect(message).toContain('was deleted: delete this object too, and remove it from the manifests');
+    await world.apply(aPaymaster());
+    await world.until('it has its contract again', async () => {
+      const again = await world.get('SmartContract', 'shop-nft');
+      return conditionOf(again, 'ResolvedRefs') === 'True/ResolvedRefs';
+    });
   });
 
   test('also when it was deleted while no operator ran', async () => {

@@ -65,6 +65,7 @@ describe('a wallet of an Organisation with a wrong EIP-55 checksum', () => {
     };
     let written: readonly Finding[] = [];
     const reconcile = createOrganisationReconciler({
+      serving: undefined,
       cache: {
         organisationsOf: () => [organisation],
         paymastersIn: () => (paymaster === undefined ? [] : [paymaster]),

@@ -35,6 +35,30 @@ test('work is repeated after the time that it asks for, and never runs twice at 
   expect(runs()).toBe(2);
 });
 
+test('work that is asked for sooner runs once more, after the present run, and then in its own time again', async () => {
+  const { time, repetition, runs, end } = someWork();
+  repetition.soon(1);
+  time.advance(10);
+  expect(runs()).toBe(0);
+  repetition.start(0);
+  time.advance(0);
+  repetition.soon(5);
+  repetition.soon(1);
+  await end(1_000);
+  time.advance(4);
+  expect(runs()).toBe(1);
+  time.advance(1);
+  expect(runs()).toBe(2);
+  await end(1_000);
+  time.advance(100);
+  repetition.soon(5);
+  time.advance(5);
+  expect(runs()).toBe(3);
+  await end(1_000);
+  time.advance(999);
+  expect(runs()).toBe(3);
+});
+
 test('a stop waits for the work that runs, and nothing runs afterwards', async () => {
   const { time, repetition, runs, end } = someWork();
   repetition.start(0);

@@ -4,7 +4,8 @@ import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import { createMemoryEpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';
-import { aChain, aPaymaster } from '../build/resources.js';
+import { problemsAmong } from '../../core/problems/problems.js';
+import { aChain, aPaymaster, aPolicy } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
 
 const kept: UsageEpoch = { id: 'first', since: 0 as EpochMs, sequence: 0, longestExpiryMs: 7_200_000 };
@@ -90,6 +91,8 @@ describe('the condition UsageStoreLost of a Chain', () => {
     expect(await message()).toContain(
       'kubectl annotate --overwrite chain dev paymasters.dev/accept-usage-loss=first.1',
     );
+    // A loss that was noticed at 1, two hours of promises, and two minutes by which clocks may differ.
+    expect(await message()).toContain('Nothing is signed before 1970-01-01T02:02:00');
     await annotate('first.2');
     await world.until('it says so', async () => (await message()).includes('names another loss'));
     expect(await state('UsageStoreLost')).toBe('True/Lost');
@@ -116,5 +119,68 @@ describe('the condition UsageStoreLost of a Chain', () => {
     await world.apply(aPaymaster());
     await world.until('the chain is ready', async () => (await state('Ready')) === 'True/Ready');
     expect(await state('UsageStoreLost')).toBe('absent');
+  });
+});
+
+describe('after a loss, when data are signed again', () => {
+  const policy = (name: string) => world.get('PaymasterPolicy', name);
+  const stateOf = async (name: string): Promise<string> => conditionOf(await policy(name), 'Exhausted');
+  const serving = async (): Promise<string> => conditionOf(await world.get('Paymaster', 'shop'), 'Serving');
+  const messageOf = async (name: string): Promise<string> =>
+    (await policy(name)).status?.conditions?.find(({ type }) => type === 'Exhausted')?.message ?? '';
+  const daily = aPolicy({ meta: { name: 'daily' }, name: 'Daily' });
+  const endless = aPolicy({
+    meta: { name: 'endless' },
+    name: 'Endless',
+    spendingLimit: { scope: 'PAYMASTER', never: {}, threshold: '1000', thresholdType: 'COUNT' } as never,
+  });
+  const shadow = aPolicy({ meta: { name: 'shadow' }, name: 'Shadow', enforcement: 'Shadow' });
+
+  async function startLost(): Promise<void> {
+    const epochs = createMemoryEpochMirror();
+    await epochs.put(31337, kept, undefined);
+    world = await startWorld({ deps: { usageEpochs: epochs } });
+    await world.apply(aPaymaster(), daily, endless, shadow);
+    await world.until('it serves', async () => (await serving()) === 'True/Serving');
+    await epochs.put(31337, { ...anew, since: (world.time.clock.now() + 1) as EpochMs }, kept);
+    await world.until('the loss is shown', async () => (await serving()) === 'False/UsageLost');
+  }
+
+  test('each limit whose usage is unknown says how to end that, its paymaster does not serve, and doctor names it', async () => {
+    await startLost();
+    expect(await stateOf('daily')).toBe('True/UsageLost');
+    expect(await stateOf('endless')).toBe('True/UsageLost');
+    expect(await stateOf('shadow')).toBe('absent');
+    expect(await messageOf('daily')).toMatch(
+      /^The usage store lost what was used of "Daily": .* until \d{4}-.*Z, or until somebody changes its threshold/,
+    );
+    expect(await messageOf('endless')).toMatch(/until somebody sets its restartedAt to a time after \d{4}-/);
+    const found = problemsAmong(
+      [await policy('daily'), await policy('endless'), await policy('shadow')],
+      world.time.clock.now(),
+    );
+    expect(found.map(({ check, severity, name }) => [check, severity, name])).toEqual([
+      ['usage-lost', 'critical', 'daily'],
+      ['usage-lost', 'critical', 'endless'],
+    ]);
+  });
+
+  test('it stays over a restart without a word in between, and ends when a person begins the count anew or the window turns', async () => {
+    await startLost();
+    const { resourceVersion } = (await policy('daily')).metadata;
+    await world.restart();
+    await world.settle();
+    expect((await policy('daily')).metadata.resourceVersion).toBe(resourceVersion);
+    expect(await serving()).toBe('False/UsageLost');
+    const restartedAt = new Date(world.time.clock.now()).toISOString();
+    await world.apply({
+      ...endless,
+      spec: { ...endless.spec, spendingLimit: { ...endless.spec.spendingLimit!, restartedAt } },
+    } as never);
+    await world.until('the endless one counts', async () => (await stateOf('endless')) === 'absent');
+    expect(await serving()).toBe('False/UsageLost');
+    world.time.advance(86_400_000);
+    await world.until('the daily one counts', async () => (await stateOf('daily')) === 'absent');
+    expect(await serving()).toBe('True/Serving');
   });
 });

@@ -72,6 +72,7 @@ test('the same commit gives the same bytes, and SHA256SUMS names every one of th
       `paymaster-operator-${version}.tgz`,
       `paymaster-operator-cli-${version}.tgz`,
       `paymaster-operator-viem-${version}.tgz`,
+      `paymaster-conformance-${version}.tgz`,
     ].sort(),
   );
   execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: out });
@@ -118,7 +119,7 @@ test('the command line runs from its package alone, with the packages that it as
     readonly dependencies: Record<string, string>;
   }>(join(home, 'package.json'));
   mkdirSync(join(home, 'node_modules'));
-  for (const name of readdirSync(join(repositoryRoot, 'node_modules')))
+  for (const name of Object.keys(manifest.dependencies))
     symlinkSync(join(repositoryRoot, 'node_modules', name), join(home, 'node_modules', name));
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, ['--no-warnings', join(home, manifest.bin['paymaster']!), ...args], {
@@ -129,6 +130,14 @@ test('the command line runs from its package alone, with the packages that it as
   expect([valid.status, valid.stderr]).toEqual([0, expect.not.stringContaining('error')]);
   expect(manifest.bin['kubectl-paymaster']).toBe(manifest.bin['paymaster']);
   expect(Object.values(manifest.dependencies).filter((range) => !/^\d/.test(range))).toEqual([]);
+});
+
+test('the check of services runs from its package alone', () => {
+  const home = join(unpacked('paymaster-conformance'), 'package');
+  const run = spawnSync(process.execPath, [join(home, 'main.mjs'), 'http://127.0.0.1:9', '--chain-id', '1'], {
+    encoding: 'utf8',
+  });
+  expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('does not answer')]);
 });
 
 test('the client for viem has its code and types, and nothing of the tests', () => {
@@ -211,10 +220,9 @@ test('the charts install and upgrade on an API server from the files alone, and 
       '--create-namespace',
     ];
     const values = join(alone, 'values.yaml');
-    writeFileSync(
-      values,
-      'postgres: { bundled: { enabled: true } }\nnetworkPolicy: { apiServer: { anywhere: true } }\n',
-    );
+    const always =
+      'postgres: { bundled: { enabled: true } }\nnetworkPolicy: { apiServer: { anywhere: true } }\n';
+    writeFileSync(values, always);
     run('install', ...crds);
     run('install', ...operator, `--values=${values}`);
     const read = (...args: string[]) => plane.kubectl(['-n', 'paymaster-system', ...args]);
@@ -237,10 +245,7 @@ test('the charts install and upgrade on an API server from the files alone, and 
     const password = read('get', 'secrets', '-o', 'jsonpath={.items[*].data.password}');
     expect(password).not.toBe('');
 
-    writeFileSync(
-      values,
-      `postgres: { bundled: { enabled: true } }\nimage: { digest: 'sha256:${'1'.repeat(64)}' }\n`,
-    );
+    writeFileSync(values, `${always}image: { digest: 'sha256:${'1'.repeat(64)}' }\n`);
     run('upgrade', ...crds);
     run('upgrade', ...operator, `--values=${values}`);
     for (const image of images()) expect(image).toContain(`@sha256:${'1'.repeat(64)}`);

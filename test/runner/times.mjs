@@ -41,7 +41,7 @@ function starts() {
     postgres: count(runs('postgres')),
     apiServers: count(runs('kube-apiserver')),
     standalones: count((child) =>
-      child.spawnargs?.some((argument) => argument.endsWith('standalone/main.js')),
+      child.spawnargs?.some((argument) => /\bstandalone(\/main)?\.js$/.test(argument)),
     ),
   };
 }

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Wallet } from 'ethers';
 import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { DomainError } from '../../core/errors.js';
 import {
@@ -16,6 +15,7 @@ import {
 import type { Answer } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
 import { useStarted } from '../support/use-started.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // Two replicas over the same stores: of concurrent duplicates exactly one succeeds, and no update is lost.
 
@@ -170,7 +170,7 @@ test('a change that others overtake ten times is made all the same', async () =>
 
 test('of twenty uses of one funding signature exactly one succeeds', async () => {
   const sent = await host.call('GET', `/funding-message/${paymasterId}`, { token: acmeToken, key });
-  const wallet = Wallet.createRandom();
+  const wallet = newWallet();
   const signature = await wallet.signMessage(String(recordOf(sent.body.data)['fundingMessage']));
   const body = { paymasterId, type: 'paymasterFundingId', signature, address: wallet.address };
   const answers = await twenty('PATCH', '/paymaster', () => body);

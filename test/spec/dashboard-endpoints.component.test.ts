@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { Wallet } from 'ethers';
 import {
   aContractBody,
   aDeploymentBody,
@@ -12,6 +11,7 @@ import {
   recordsOf,
 } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // Service document, "Endpoints": methods, paths, headers, bodies, messages. Each row is called under both spellings.
 
@@ -102,7 +102,7 @@ describe.each(spellings)('$spelling', ({ suffix }) => {
     });
     expect(sent.status).toBe(200);
     expect(sent.body.message).toBe('Funding message sent');
-    const wallet = Wallet.createRandom();
+    const wallet = newWallet();
     const signature = await wallet.signMessage(String(recordOf(sent.body.data)['fundingMessage']));
     const body = { paymasterId, type: 'paymasterFundingId', signature, address: wallet.address };
     const answer = await host.call('PATCH', path('paymaster'), { token: acmeToken, key, body });

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { Wallet } from 'ethers';
 import {
   aContractBody,
   aLimitBody,
@@ -11,6 +10,7 @@ import {
 } from '../build/dashboard.js';
 import type { CallOptions } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // Service document, "Errors": one test per row, messages and statuses to the letter, the odd ones included.
 
@@ -130,7 +130,7 @@ describe.each([
 });
 
 describe('8: 400 Invalid signature', () => {
-  const wallet = Wallet.createRandom();
+  const wallet = newWallet();
 
   async function fundingMessage(): Promise<string> {
     const sent = await host.call('GET', `/funding-message/${paymasterId}`, { token: acmeToken, key });
@@ -150,7 +150,7 @@ describe('8: 400 Invalid signature', () => {
       name: 'a signer that differs from the address in the body',
       sign: async () => ({
         signature: await wallet.signMessage(await fundingMessage()),
-        address: Wallet.createRandom().address,
+        address: newWallet().address,
       }),
     },
     {
@@ -182,7 +182,7 @@ test.each([
     paymasterId,
     type: 'paymasterFundingId',
     signature: '0x',
-    address: Wallet.createRandom().address,
+    address: newWallet().address,
   };
   const answer = await host.call('PATCH', '/paymaster', { ...options(), body });
   expect(answer.status).toBe(404);

@@ -13,6 +13,7 @@ import {
 } from '../build/dashboard.js';
 import type { Answer } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // Service document, rule 4: obtain a message, sign it with the account that is to fund, send signature and address.
 // "The signature is valid only for the latest generated message and only for the account that signed it."
@@ -98,13 +99,13 @@ describe('a signature is valid', () => {
   test('after failed attempts with the same message: only success uses it up', async () => {
     const signature = await wallet.signMessage(await obtain());
     expect(await outcome(send('0x1234'))).toBe(invalid);
-    expect(await outcome(send(signature, Wallet.createRandom().address))).toBe(invalid);
+    expect(await outcome(send(signature, newWallet().address))).toBe(invalid);
     expect(await outcome(send(signature))).toBe(updated);
   });
 
   test('for another wallet when a new message was obtained and signed by it', async () => {
     await send(await wallet.signMessage(await obtain()));
-    const other = Wallet.createRandom();
+    const other = newWallet();
     expect(await outcome(send(await other.signMessage(await obtain()), other.address))).toBe(updated);
     expect((await stored())?.address).toBe(other.address);
   });
@@ -129,10 +130,12 @@ describe('a signature is invalid', () => {
 
   test('a second time, also when the used message could not be removed', async () => {
     const stubborn = await host.beside({
-      fundingMessages: {
-        putFundingMessage: (...args) => host.messages.putFundingMessage(...args),
-        getFundingMessage: (...args) => host.messages.getFundingMessage(...args),
-        consumeFundingMessage: () => Promise.reject(new Error('the store went away')),
+      texts: {
+        putText: (...args) => host.texts.putText(...args),
+        addText: (...args) => host.texts.addText(...args),
+        getText: (...args) => host.texts.getText(...args),
+        getTexts: (...args) => host.texts.getTexts(...args),
+        takeText: () => Promise.reject(new Error('the store went away')),
       },
     });
     const signature = await wallet.signMessage(await obtain());
@@ -153,7 +156,7 @@ describe('a signature is invalid', () => {
 
   test('and the wallet before it stays', async () => {
     await send(await wallet.signMessage(await obtain()));
-    const other = Wallet.createRandom();
+    const other = newWallet();
     await obtain();
     expect(await outcome(send(await other.signMessage('another text'), other.address))).toBe(invalid);
     expect((await stored())?.address).toBe(wallet.address);

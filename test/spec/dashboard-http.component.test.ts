@@ -255,7 +255,13 @@ describe('overload and outage', () => {
     path: (paymasterId: string) => string;
     body?: object;
   };
-  const noMessages = { putFundingMessage: down, getFundingMessage: down, consumeFundingMessage: down };
+  const noMessages = {
+    putText: down,
+    addText: down,
+    getText: down,
+    getTexts: down,
+    takeText: down,
+  };
 
   test.each<Outage>([
     {
@@ -273,7 +279,7 @@ describe('overload and outage', () => {
     },
     {
       name: 'funding messages cannot be stored',
-      overrides: () => ({ fundingMessages: noMessages }),
+      overrides: () => ({ texts: noMessages }),
       method: 'GET',
       path: (paymasterId) => `/funding-message/${paymasterId}`,
     },

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { Wallet } from 'ethers';
 import {
   aContractBody,
   aDeploymentBody,
@@ -15,6 +14,7 @@ import {
 import type { Answer, CallOptions } from '../build/dashboard.js';
 import { documents, textOf } from '../support/document-commands.js';
 import { useDashboard } from '../support/use-dashboard.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // The OpenAPI document is served, is whole, and is true: requests and answers of a real session are held against it.
 
@@ -41,13 +41,22 @@ function operations(): { path: string; method: string; operation: unknown }[] {
 
 /** Problems of a value against a schema of the document. */
 function problems(schema: unknown, value: unknown): readonly unknown[] {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  return validator()(schema, value);
+}
+
+function validator() {
+  const formats = {
+    'date-time': (text: string) => !Number.isNaN(Date.parse(text)),
+    uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  };
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
   ajv.addSchema({ $id: 'document', ...document }, 'document');
-  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
-  const parsed: unknown = JSON.parse(text);
-  const validate = ajv.compile(recordOf(parsed));
-  validate(value);
-  return validate.errors ?? [];
+  return (schema: unknown, value: unknown): readonly unknown[] => {
+    const parsed: unknown = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/'));
+    const validate = ajv.compile(recordOf(parsed));
+    validate(value);
+    return validate.errors ?? [];
+  };
 }
 
 describe('the document', () => {
@@ -61,6 +70,23 @@ describe('the document', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(document['openapi']).toBe('3.1.0');
     expect(at(document, 'servers')).toEqual([{ url: prefix }]);
+  });
+
+  test('names its licence, and each operation has a unique id, a summary, its credentials and an error', () => {
+    expect(at(document, 'info', 'license')).toEqual({ name: 'Apache-2.0', identifier: 'Apache-2.0' });
+    const items = [document['paths'], document['webhooks']].flatMap((each) => Object.values(recordOf(each)));
+    const all = items.flatMap((item) =>
+      Object.entries(recordOf(item)).flatMap(([name, each]) => (name === 'servers' ? [] : [recordOf(each)])),
+    );
+    expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
+    for (const { operationId, summary, security, responses } of all) {
+      expect({ operationId, summary }).toEqual({
+        operationId: expect.any(String),
+        summary: expect.any(String),
+      });
+      expect({ operationId, security }).toEqual({ operationId, security: expect.any(Array) });
+      if (operationId !== 'checkOperation') expect(Object.keys(recordOf(responses)).join()).toMatch(/4\d\d/);
+    }
   });
 
   test('lists each of the 13 endpoints once, and says how its path is also spelt', () => {
@@ -111,6 +137,25 @@ describe('the document', () => {
       expect(at(content, 'example')).toBeDefined();
       expect(problems(at(content, 'schema'), at(content, 'example'))).toEqual([]);
     }
+  });
+
+  test('has no example anywhere that is not as its schema says', () => {
+    const found: { readonly where: string; readonly schema: unknown; readonly example: unknown }[] = [];
+    const look = (node: unknown, where: string): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const { schema, example, examples } = node as Readonly<Record<string, unknown>>;
+      if (schema !== undefined && example !== undefined) found.push({ where, schema, example });
+      if (schema !== undefined && examples !== undefined)
+        for (const [name, each] of Object.entries(recordOf(examples)))
+          found.push({ where: `${where} ${name}`, schema, example: at(each, 'value') });
+      for (const [name, child] of Object.entries(node))
+        if (name !== 'example') look(child, `${where} ${name}`);
+    };
+    look(document, '');
+    expect(found.length).toBeGreaterThan(90);
+    const validate = validator();
+    for (const { where, schema, example } of found)
+      expect({ where, problems: validate(schema, example) }).toEqual({ where, problems: [] });
   });
 
   test('describes what a webhook host is sent: each header that is signed or not, with an example of each answer', () => {
@@ -210,7 +255,7 @@ describe('a session', () => {
 
     const path = `/funding-message/${String(paymasterId)}`;
     const sent = await call('GET', path, '/funding-message/{paymasterId}', { key });
-    const wallet = Wallet.createRandom();
+    const wallet = newWallet();
     const signature = await wallet.signMessage(String(recordOf(sent.body.data)['fundingMessage']));
     const update = { paymasterId, type: 'paymasterFundingId', signature, address: wallet.address };
     const funded = await call('PATCH', '/paymaster', '/paymaster', { key, body: update });

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Wallet } from 'ethers';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -15,6 +14,7 @@ import {
 } from '../build/dashboard.js';
 import type { Answer } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // A write answers when the operator has programmed it, so that the sponsorship request that follows sees it. Here the
 // real operator runs beside the dashboard, over a chain that does not answer: serving does not wait for it.
@@ -120,7 +120,7 @@ describe('X-Programmed: true means that it is served now', () => {
 
   test('a funding wallet, proven by what the dashboard stored', async () => {
     const sent = await host.call('GET', `/funding-message/${paymasterId}`, { token: acmeToken, key });
-    const wallet = Wallet.createRandom();
+    const wallet = newWallet();
     const signature = await wallet.signMessage(String(recordOf(sent.body.data)['fundingMessage']));
     const body = { paymasterId, type: 'paymasterFundingId', signature, address: wallet.address };
     const { answer, served } = await write('PATCH', '/paymaster', body);

@@ -76,7 +76,7 @@ async function ask(path: string, token: string | undefined = acmeToken): Promise
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   value as readonly Readonly<Record<string, unknown>>[];
-const ids = (answer: Answered): readonly unknown[] => listOf(answer.data['decisions']).map(({ id }) => id);
+const ids = (answer: Answered): readonly unknown[] => listOf(answer.data['items']).map(({ id }) => id);
 
 /** With a limit of 0.5 coins a day for each account. */
 async function madePaymaster(name: string, token: string): Promise<string> {
@@ -119,7 +119,7 @@ describe('decisions', () => {
   test('are answered newest first, with how they ended', async () => {
     const { status, data } = await ask(`/decisions?${range}`);
     expect(status).toBe(200);
-    const decisions = listOf(data['decisions']);
+    const decisions = listOf(data['items']);
     expect(decisions.map(({ id }) => id)).toEqual([repeated.id, refused.id, expired.id, mined.id]);
     expect(decisions[2]).toMatchObject({
       verdict: 'sponsored',
@@ -132,12 +132,12 @@ describe('decisions', () => {
       maxCost: '1',
       settlement: { outcome: 'mined', success: false, actualGasCostWei: '600', actualGasUsed: '60' },
     });
-    expect(data['cursor']).toBeNull();
+    expect(data['nextCursor']).toBeNull();
   });
 
   test('name the paymaster, and say null of one that nobody remembers', async () => {
     const { data } = await ask(`/decisions?${range}&paymasterId=${unknown}`);
-    expect(listOf(data['decisions'])[0]).toMatchObject({ paymasterId: unknown, paymaster: null });
+    expect(listOf(data['items'])[0]).toMatchObject({ paymasterId: unknown, paymaster: null });
     const named = aRefusal('acme', at('2026-01-30T12:00:00Z'), { paymasterId: shop });
     await ledger.append(alone(named));
     expect((await ask(`/decisions/${named.id}`)).data).toMatchObject({
@@ -145,10 +145,10 @@ describe('decisions', () => {
       paymaster: 'shop',
     });
     const day = 'from=2026-01-30T00:00:00Z&to=2026-01-31T00:00:00Z';
-    expect(listOf((await ask(`/decisions?${day}`)).data['decisions'])[0]).toMatchObject({
+    expect(listOf((await ask(`/decisions?${day}`)).data['items'])[0]).toMatchObject({
       paymaster: 'shop',
     });
-    expect((await ask(`/decisions?${day}`, otherToken)).data['decisions']).toEqual([]);
+    expect((await ask(`/decisions?${day}`, otherToken)).data['items']).toEqual([]);
   });
 
   test('come in pages that lose and repeat none while others are added', async () => {
@@ -160,7 +160,7 @@ describe('decisions', () => {
       );
       expect(page.status).toBe(200);
       seen.push(...ids(page));
-      cursor = page.data['cursor'] ?? undefined;
+      cursor = page.data['nextCursor'] ?? undefined;
       await ledger.append([...alone(aRefusal('late', noon))]);
     } while (cursor !== undefined);
     expect(seen).toEqual([repeated.id, refused.id, expired.id, mined.id]);
@@ -179,7 +179,7 @@ describe('decisions', () => {
 
   test('are found by the hash of the operation that was mined', async () => {
     const all = await ask(`/decisions?${range}`);
-    const hash = listOf(all.data['decisions'])[3]?.['userOpHash'];
+    const hash = listOf(all.data['items'])[3]?.['userOpHash'];
     expect(hash).toMatch(/^0x[0-9a-f]{64}$/);
     expect(ids(await ask(`/decisions?${range}&userOpHash=${String(hash)}`))).toEqual([mined.id]);
   });
@@ -239,7 +239,7 @@ describe('usage', () => {
     const { status, data } = await ask(`/usage?${range}&groupBy=reason`);
     expect(status).toBe(200);
     expect(data).toMatchObject({ step: 'day', groupBy: 'reason', additive: true });
-    expect(data['rows']).toEqual([
+    expect(data['items']).toEqual([
       expect.objectContaining({
         group: '(none)',
         sponsored: 2,
@@ -266,7 +266,7 @@ describe('usage', () => {
       ...alone(aSample(address(8), sampled, { chainId: 31337, usdPerNative: 2_000n * 10n ** 18n })),
     ]);
     const of = async (query: string) =>
-      listOf((await ask(`/usage?from=2026-03-05T00:00:00Z&to=2026-03-06T00:00:00Z&${query}`)).data['rows']);
+      listOf((await ask(`/usage?from=2026-03-05T00:00:00Z&to=2026-03-06T00:00:00Z&${query}`)).data['items']);
     for (const query of [
       '',
       'groupBy=paymaster',
@@ -306,7 +306,7 @@ describe('usage', () => {
 describe('limits and funds', () => {
   test('a limit per account shows the use of the account that is named', async () => {
     const everybody = await ask(`/limits?paymasterId=${shop}`);
-    expect(everybody.data['limits']).toEqual([
+    expect(everybody.data['items']).toEqual([
       expect.objectContaining({
         name: 'coins',
         scope: 'SMART_ACCOUNT',
@@ -315,7 +315,7 @@ describe('limits and funds', () => {
       }),
     ]);
     const one = await ask(`/limits?paymasterId=${shop}&sender=${address(5)}`);
-    expect(one.data['limits']).toEqual([
+    expect(one.data['items']).toEqual([
       expect.objectContaining({
         unit: 'NATIVE_ASSET',
         used: '0',
@@ -331,7 +331,7 @@ describe('limits and funds', () => {
     const foreign = await madePaymaster('shop of others', otherToken);
     const asked = await ask('/limits');
     expect(asked).toMatchObject({ status: 200, message: '' });
-    const rows = listOf(asked.data['limits']).map(({ paymasterId, name }) => ({ paymasterId, name }));
+    const rows = listOf(asked.data['items']).map(({ paymasterId, name }) => ({ paymasterId, name }));
     expect(rows).toEqual(
       expect.arrayContaining([
         { paymasterId: shop, name: 'coins' },
@@ -339,7 +339,7 @@ describe('limits and funds', () => {
       ]),
     );
     expect(rows).toHaveLength(2);
-    expect(listOf((await ask('/limits', otherToken)).data['limits'])).toEqual([
+    expect(listOf((await ask('/limits', otherToken)).data['items'])).toEqual([
       expect.objectContaining({ paymasterId: foreign }),
     ]);
     const funds = await ask('/funds');
@@ -355,12 +355,12 @@ describe('limits and funds', () => {
       namespace: 'empty',
       tokens: [{ name: 'only', sha256: hashCredential('empty-token') }],
     });
-    expect((await ask('/limits', 'empty-token')).data).toEqual({ limits: [] });
-    expect((await ask('/funds', 'empty-token')).data).toEqual({ accounts: [] });
+    expect((await ask('/limits', 'empty-token')).data).toEqual({ items: [], nextCursor: null });
+    expect((await ask('/funds', 'empty-token')).data).toEqual({ items: [], nextCursor: null });
   });
 
   const namesOf = ({ data }: Answered): readonly string[] =>
-    listOf(data['accounts']).map(({ chainId: of, contract, account }) =>
+    listOf(data['items']).map(({ chainId: of, contract, account }) =>
       JSON.stringify([of, contract, account]),
     );
   const accountsOf = async (id: string) => namesOf(await ask(`/funds?paymasterId=${id}`));
@@ -368,7 +368,7 @@ describe('limits and funds', () => {
   test('funds name each account that pays, with what burns', async () => {
     const { status, data } = await ask(`/funds?paymasterId=${shop}`);
     expect(status).toBe(200);
-    expect(listOf(data['accounts'])[0]).toMatchObject({
+    expect(listOf(data['items'])[0]).toMatchObject({
       kind: 'deposit',
       burnWeiPerHour: '0',
       hoursLeft: null,
@@ -376,7 +376,7 @@ describe('limits and funds', () => {
   });
 
   test('funds say dollars at the newest price of the last five minutes, and none without one', async () => {
-    const first = async () => listOf((await ask(`/funds?paymasterId=${shop}`)).data['accounts'])[0];
+    const first = async () => listOf((await ask(`/funds?paymasterId=${shop}`)).data['items'])[0];
     const unpriced = { promisedUsd: null, burnUsdPerHour: null, usdPerCoin: null, pricedAt: null };
     expect(await first()).toMatchObject(unpriced);
     const contract = parseAddressKey(textOf((await first())?.['contract']));
@@ -426,7 +426,10 @@ describe('tenancy', () => {
 
   test('a cursor of another organisation is refused', async () => {
     const page = await ask(`/decisions?${range}&limit=1`);
-    const taken = await ask(`/decisions?${range}&limit=1&cursor=${String(page.data['cursor'])}`, otherToken);
+    const taken = await ask(
+      `/decisions?${range}&limit=1&cursor=${String(page.data['nextCursor'])}`,
+      otherToken,
+    );
     expect(taken).toMatchObject({ status: 400, message: expect.stringContaining('of the same query') });
   });
 });
@@ -467,13 +470,13 @@ describe('a wrong question is answered with what is wrong', () => {
 
   test('a cursor of another query', async () => {
     const page = await ask(`/decisions?${range}&limit=1`);
-    const other = await ask(`/decisions?${range}&verdict=refused&cursor=${String(page.data['cursor'])}`);
+    const other = await ask(`/decisions?${range}&verdict=refused&cursor=${String(page.data['nextCursor'])}`);
     expect(other).toMatchObject({ status: 400, message: expect.stringContaining('of the same query') });
   });
 
   test('a cursor whose range somebody has stretched beyond 4000 days, or turned around', async () => {
     const page = await ask(`/decisions?${range}&limit=1`);
-    const made = JSON.parse(Buffer.from(String(page.data['cursor']), 'base64url').toString()) as object;
+    const made = JSON.parse(Buffer.from(String(page.data['nextCursor']), 'base64url').toString()) as object;
     for (const times of [
       { from: 0, to: 8e15 },
       { from: 2, to: 1 },
@@ -490,8 +493,10 @@ describe('a wrong question is answered with what is wrong', () => {
   test('but the cursor of the longest range goes on', async () => {
     const longest = 'from=2016-01-01T00:00:30Z&to=2026-12-14T00:00:30Z';
     const page = await ask(`/decisions?${longest}&limit=1`);
-    expect(page).toMatchObject({ status: 200, data: { cursor: expect.any(String) } });
-    expect(await ask(`/decisions?${longest}&limit=1&cursor=${String(page.data['cursor'])}`)).toMatchObject({
+    expect(page).toMatchObject({ status: 200, data: { nextCursor: expect.any(String) } });
+    expect(
+      await ask(`/decisions?${longest}&limit=1&cursor=${String(page.data['nextCursor'])}`),
+    ).toMatchObject({
       status: 200,
     });
   });

@@ -182,7 +182,7 @@ describe('usage with names', () => {
     const { data, detail } = recordOf(await answer.json());
     return data === undefined
       ? [{ detail }]
-      : (recordOf(data)['rows'] as readonly Readonly<Record<string, unknown>>[]);
+      : (recordOf(data)['items'] as readonly Readonly<Record<string, unknown>>[]);
   };
   const make = (name: string, shown: string, labels: Readonly<Record<string, string>>) =>
     host.fetch(`${managePrefix}/paymasters`, {

@@ -5,6 +5,7 @@ import { parseAddress } from '../../core/units/address.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { acmeToken, chainId, otherToken, recordOf, sponsorshipAddress } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // The funding wallet through the management API: the same challenge as that of the SDK's endpoints.
 
@@ -68,7 +69,7 @@ describe('a signature is refused', () => {
   test('without a message, for another wallet, a second time, and after 15 minutes', async () => {
     expect(await send(await wallet.signMessage('anything'))).toMatchObject(isInvalid);
     const signature = await wallet.signMessage(await obtain());
-    expect(await send(signature, Wallet.createRandom().address)).toMatchObject(isInvalid);
+    expect(await send(signature, newWallet().address)).toMatchObject(isInvalid);
     expect(await send(signature)).toMatchObject({ status: 200 });
     expect(await send(signature)).toMatchObject(isInvalid);
     const late = await wallet.signMessage(await obtain());
@@ -141,7 +142,7 @@ describe('nothing is changed', () => {
 
   test('where a manifest owns the wallet: the answer has the YAML to commit', async () => {
     const key = { namespace: 'acme', name };
-    const other = Wallet.createRandom().address;
+    const other = newWallet().address;
     const owned = { funding: { address: other } };
     await host.resources.apply({ manager: 'argocd', kind: 'Paymaster', key, spec: owned, force: true });
     const answer = await send(await wallet.signMessage(await obtain()));

@@ -131,7 +131,7 @@ test('problems are named with their meaning and a remedy, and only the own ones'
   const found = await (async () => {
     for (;;) {
       const { data } = await ask('GET', '/problems');
-      const problem = recordsOf(data['problems']).find(
+      const problem = recordsOf(data['items']).find(
         ({ name, check }) => name === 'lost' && check === 'reference-missing',
       );
       if (problem !== undefined) return { data, problem };
@@ -154,8 +154,8 @@ test('problems are named with their meaning and a remedy, and only the own ones'
 
 test('chains are those that the organisation may use, without the addresses of their nodes', async () => {
   const { data } = await ask('GET', '/chains');
-  expect(recordsOf(data['chains'])).toMatchObject([{ chainId, suspended: false }]);
-  expect(recordsOf(recordsOf(data['chains'])[0]?.['versions']).map(({ version }) => version)).toEqual([
+  expect(recordsOf(data['items'])).toMatchObject([{ chainId, suspended: false }]);
+  expect(recordsOf(recordsOf(data['items'])[0]?.['versions']).map(({ version }) => version)).toEqual([
     '1.0.0',
     '1.1.0',
     '2.0.0',
@@ -163,7 +163,7 @@ test('chains are those that the organisation may use, without the addresses of t
   expect(JSON.stringify(data)).not.toMatch(/http|signer|file/);
   const stored = await host.resources.get('Organisation', { name: 'other' });
   await applyOrganisation(host.resources, 'other', { ...stored!.spec, chains: [5] });
-  expect((await ask('GET', '/chains', undefined, otherToken)).data).toEqual({ chains: [] });
+  expect((await ask('GET', '/chains', undefined, otherToken)).data).toEqual({ items: [], nextCursor: null });
 });
 
 test('fee tokens of a chain are shown with the kind of their price, not its address, and whether they may be used', async () => {
@@ -177,7 +177,7 @@ test('fee tokens of a chain are shown with the kind of their price, not its addr
   const tokens = async () => {
     const { status, data } = await ask('GET', `/chains/${chainId}/tokens`);
     expect(status).toBe(200);
-    return { data, tokens: recordsOf(data['tokens']) };
+    return { data, tokens: recordsOf(data['items']) };
   };
   expect((await tokens()).tokens).toMatchObject([
     { name: 'usd', symbol: 'USD', decimals: 6, premiumPercentage: '0', priceSource: 'http', isUsable: false },
@@ -219,7 +219,7 @@ test('a chain has problems for those who use it and may, without the address of 
   await host.resources.apply({ manager: 'argocd', kind: 'Paymaster', key, spec: theirs });
 
   const problems = async (token: string, noun: string) =>
-    recordsOf((await ask('GET', '/problems', undefined, token)).data['problems']).filter(
+    recordsOf((await ask('GET', '/problems', undefined, token)).data['items']).filter(
       (each) => each['noun'] === noun,
     );
   await until('the operator has asked the node', async () =>

@@ -156,6 +156,48 @@ describe('an object', () => {
     expect(put.data['labels']).toEqual({ tier: 'b' });
   });
 
+  test.each([
+    { noun: 'paymasters', change: { name: 'taken' }, field: 'spec.name', mustBe: /free, .* "taken" has it/ },
+    {
+      noun: 'paymasters',
+      change: { chainId: 999 },
+      field: 'spec.chainId',
+      mustBe: /a chain that is offered/,
+    },
+    { noun: 'paymasters', change: { version: '9.9' }, field: 'spec.version', mustBe: /^one of "/ },
+    {
+      noun: 'policies',
+      change: {
+        paymasterRef: { name: 'taken' },
+        policyType: 'WEBHOOK',
+        webhook: { url: 'http://10.0.0.1/' },
+      },
+      field: 'spec.webhook.url',
+      mustBe: /./,
+    },
+    {
+      noun: 'policies',
+      change: {
+        paymasterRef: { name: 'taken' },
+        policyType: 'PAYMASTER_SA_LIMIT',
+        spendingLimit: {
+          scope: 'PAYMASTER',
+          thresholdType: 'COUNT',
+          threshold: '1',
+          calendar: { every: 'day', timeZone: 'Atlantis' },
+        },
+      },
+      field: 'spec.spendingLimit.calendar.timeZone',
+      mustBe: /^the name of a time zone such as Europe\/Berlin, got "Atlantis"$/,
+    },
+  ])('that is refused for $field says so in its errors', async ({ noun, change, field, mustBe }) => {
+    await ask('PUT', '/paymasters/taken', { spec: aPaymaster('taken') });
+    const spec = { ...(noun === 'paymasters' ? aPaymaster('of errors') : { name: 'of errors' }), ...change };
+    const { status, data } = await ask('POST', `/${noun}`, { name: 'of-errors', spec });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(data).toMatchObject({ errors: [{ field, mustBe: expect.stringMatching(mustBe) }] });
+  });
+
   test('that exists is named', async () => {
     await made('first');
     expect(await ask('POST', '/paymasters', { name: 'first', spec: aPaymaster('other name') })).toMatchObject(
@@ -189,8 +231,9 @@ describe('an object', () => {
     });
   });
 
-  test('says what would end with it, and ends', async () => {
+  test('says what would end with it, is kept while others belong to it, and ends', async () => {
     await made('ending');
+    const unused = { contracts: { count: 0, names: [] }, policies: { count: 0, names: [] } };
     await ask('POST', '/policies', { name: 'ending-daily', spec: aLimit('ending', 'daily') });
     const ends = {
       apiKey: true,
@@ -203,12 +246,22 @@ describe('an object', () => {
     expect(asked).toMatchObject({ status: 200, data: { name: 'ending', dryRun: true, ends } });
     expect(await ask('DELETE', '/paymasters/ending?dryRun=yes')).toMatchObject({ status: 400 });
     expect(await ask('GET', '/paymasters/ending')).toMatchObject({ status: 200 });
+    const inUse = await ask('DELETE', '/paymasters/ending');
+    expect(inUse).toMatchObject({
+      status: 409,
+      data: {
+        code: 'PAYMASTER_IN_USE',
+        detail: expect.stringContaining('policies ending-daily'),
+        errors: [{ field: 'policies', value: 'ending-daily' }],
+      },
+    });
+    expect(await ask('GET', '/paymasters/ending')).toMatchObject({ status: 200 });
+    expect(await ask('DELETE', '/policies/ending-daily')).toMatchObject({ status: 200 });
     expect(await ask('DELETE', '/paymasters/ending')).toMatchObject({
       status: 200,
-      data: { dryRun: false, ends },
+      data: { dryRun: false, cascade: false, ends: unused, stays: [] },
     });
     expect(await ask('GET', '/paymasters/ending')).toMatchObject({ status: 404 });
-    expect(await ask('DELETE', '/policies/ending-daily')).toMatchObject({ status: 200 });
   });
 });
 

@@ -92,7 +92,7 @@ test('the platform sees every organisation, its paymasters in numbers, and its p
     name === 'lost' && reason === 'ChainNotFound';
   const read = async (path: string, token: string) => {
     const { body } = await ask(`${managePrefix}${path}`, token);
-    return recordsOf(recordOf(body['data'])['problems']).find(lost);
+    return recordsOf(recordOf(body['data'])['items']).find(lost);
   };
   const problem = await (async () => {
     for (;;) {
@@ -123,7 +123,7 @@ test('the platform sees every organisation, its paymasters in numbers, and its p
 
 test('the platform sees chains as far as they are settled', async () => {
   const read = async () =>
-    recordsOf(recordOf((await ask(`${managePrefix}/platform/chains`)).body['data'])['chains']);
+    recordsOf(recordOf((await ask(`${managePrefix}/platform/chains`)).body['data'])['items']);
   expect(await read()).toMatchObject([{ chainId, name: 'dev', settledBlock: null, lagSeconds: null }]);
   const timestamp = (Math.floor(host.clock.now() / 1000) - 90) as EpochSeconds;
   await host.usage.advance({

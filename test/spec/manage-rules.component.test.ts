@@ -32,7 +32,7 @@ async function ask(path: string, token = acmeToken, accept = 'application/json')
 async function rulesOf(path = 'shop/rules') {
   const { status, text } = await ask(path);
   expect({ status, text }).toMatchObject({ status: 200 });
-  return recordsOf(recordOf(recordOf(JSON.parse(text))['data'])['rules']);
+  return recordsOf(recordOf(recordOf(JSON.parse(text))['data'])['items']);
 }
 
 const named = (rules: readonly Readonly<Record<string, unknown>>[], name: string) =>

@@ -25,8 +25,8 @@ async function sponsor(paymaster: string, operations: number, policyId: string):
 
 async function shadowProblems() {
   const response = await host.fetch(`${managePrefix}/problems`, { headers: { authToken: acmeToken } });
-  const { problems, complete } = recordOf(recordOf(await response.json())['data']);
-  const of = (check: string) => recordsOf(problems).filter((problem) => problem['check'] === check);
+  const { items, complete } = recordOf(recordOf(await response.json())['data']);
+  const of = (check: string) => recordsOf(items).filter((problem) => problem['check'] === check);
   return { complete, much: of('shadow-refuses-much'), unread: of('shadow-unread') };
 }
 

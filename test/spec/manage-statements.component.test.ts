@@ -24,7 +24,7 @@ async function ask(path: string, token = acmeToken) {
   return {
     status: response.status,
     message: typeof body['detail'] === 'string' ? body['detail'] : '',
-    accounts: (body['data'] === undefined ? [] : recordOf(body['data'])['accounts']) as readonly Record[],
+    accounts: (body['data'] === undefined ? [] : recordOf(body['data'])['items']) as readonly Record[],
     data: body['data'],
   };
 }

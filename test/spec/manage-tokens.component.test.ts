@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { systemTimers } from '../../adapters/timers.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import { silentLogger } from '../../core/log.js';
@@ -51,6 +52,8 @@ async function aToken(
 const isKnown = async (token: string): Promise<boolean> =>
   (await ask('get', `${managePrefix}/me`, token)).status === 200;
 
+const listPaymasters = manageEndpoints.find(({ operationId }) => operationId === 'listObjectsPaymaster')!;
+
 const only = new Map<TokenScope, string>();
 beforeAll(async () => {
   for (const scope of tokenScopes) only.set(scope, await aToken(`only-${scope}`, [scope]));
@@ -95,7 +98,9 @@ describe('a token', () => {
       token: { name: 'shown', scopes: ['read', 'stop'], expiresAt },
     });
     const { data } = await ask('get', tokens, token);
-    const listed = recordsOf(data['tokens']).find(({ name }) => name === 'shown');
+    const { lastUsedAt, ...listed } = recordsOf(data['items']).find(({ name }) => name === 'shown')!;
+    // Of the call before, or of this one.
+    expect(Math.abs(Date.parse(String(lastUsedAt)) - host.clock.now())).toBeLessThan(3_600_000);
     expect(listed).toEqual({
       name: 'shown',
       scopes: ['read', 'stop'],
@@ -103,6 +108,9 @@ describe('a token', () => {
       createdBy: 'acme-ci',
       endsWith: 'acme-ci',
     });
+    await aToken('unused', ['read']);
+    const others = recordsOf((await ask('get', tokens, token)).data['items']);
+    expect(others.find(({ name }) => name === 'unused')).toMatchObject({ lastUsedAt: null });
     const stored = await host.resources.get('DashboardToken', { namespace: 'acme', name: 'shown' });
     expect(stored?.spec.sha256).toBe(hashCredential(token));
     expect(JSON.stringify(stored)).not.toContain(token);
@@ -120,6 +128,43 @@ describe('a token', () => {
     expect(await ask('post', `${at}/resume`, stop)).toMatchObject({ status: 403 });
     expect(await ask('patch', at, stop, { spec: { suspended: true } })).toMatchObject({ status: 403 });
   });
+
+  test.each(['stop', 'finance'] as const)(
+    'with %s lists name, chain and suspended of paymasters, and sees nothing else of them',
+    async (scope) => {
+      const token = only.get(scope)!;
+      const spec = { name: `listed by ${scope}`, chainId, type: 'HYBRID', version: '1.1.0' };
+      const name = `listed-${scope}`;
+      const body = { name, labels: { team: 'growth' }, spec };
+      const { data: made } = await ask('post', `${managePrefix}/paymasters`, acmeToken, body);
+      const listed = async () => {
+        const { data } = await ask('get', `${managePrefix}/paymasters`, token);
+        return recordsOf(data['items']).find((item) => item['name'] === name);
+      };
+      const seen = { name, id: made['id'], spec: { name: spec.name, chainId } };
+      expect(await listed()).toEqual(seen);
+      await ask('post', `${managePrefix}/paymasters/${name}/suspend`, acmeToken);
+      const suspended = { ...seen, spec: { ...seen.spec, suspended: true } };
+      expect(await listed()).toEqual(suspended);
+      const schema = listPaymasters.schema ?? {};
+      expect(
+        new Ajv2020({ strict: false, validateFormats: false }).validate(schema, {
+          items: [suspended],
+          nextCursor: null,
+        }),
+      ).toBe(true);
+      // Nor by another way.
+      const answer = await ask('post', `${managePrefix}/paymasters/${name}/suspend`, token);
+      if (scope === 'stop') expect(answer).toEqual({ status: 200, data: suspended });
+      expect((await ask('get', `${managePrefix}/paymasters/${name}`, token)).status).toBe(403);
+      const both = await aToken(`read-${scope}`, ['read', scope]);
+      const { data } = await ask('get', `${managePrefix}/paymasters`, both);
+      expect(recordsOf(data['items']).find((item) => item['name'] === name)).toMatchObject({
+        labels: { team: 'growth' },
+        createdBy: 'acme-ci',
+      });
+    },
+  );
 
   test('that is deleted is refused at once, on every replica', async () => {
     const token = await aToken('revoked', ['write']);

@@ -76,7 +76,9 @@ describe('A limit in dollars', () => {
     expect(error).toMatchObject({
       code: -32003,
       // Not its name, which is the owner's.
-      message: 'A rule is in dollars, and the coin has no price now',
+      message: expect.stringMatching(
+        /^A limit in dollars counts the operation, and the coin has no price that may be used\. Try again/,
+      ),
       data: { reason: 'PRICE_STALE', retryable: true },
     });
     expect(new Map(await heldLimits()).has(BigInt(nonce))).toBe(false);

@@ -101,7 +101,7 @@ describe('pm_getFeeQuoteOrData in mode ERC20', () => {
     expect(body.result?.['unsupportedTokens']).toEqual([strange, asked]);
     expect(body.result?.['unsupportedReasons']).toEqual({
       [strange]: expect.stringContaining('not served'),
-      [asked]: expect.stringContaining('chainlink 0x5f4e is 9000 s old, at most 7200 s are accepted'),
+      [asked]: expect.stringContaining('its price is 9000 s old, at most 7200 s are accepted'),
     });
     expect(symbolsOf({ body })).toEqual(['USDX']);
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import type { HostOutcome, HostRequest } from '../../core/policy/policy-hosts.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { aLimitConfig, someNow } from '../build/configs.js';

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
 import { faulty, priced } from '../../core/pricing/price-source.js';
 import { parseDecimal } from '../../core/units/wei.js';
@@ -232,6 +233,26 @@ describe('nobody gets around it', () => {
       executeBatch(Array.from({ length: count }, () => ({ target: someTarget, data: mintCall() })));
     expect(await reasonFor({ callData: calls(64) })).toBeUndefined();
     expect(await reasonFor({ callData: calls(65) })).toBe('EXPRESSION_REFUSED');
+  });
+
+  test('by work: all campaigns that one request asks about share what one may take', async () => {
+    const sum = Array.from({ length: 9 }, () => 'c.value % (c.value + 1)').join(' + ');
+    const callData = executeBatch(
+      Array.from({ length: 10 }, () => ({ target: someTarget, data: mintCall() })),
+    );
+    const valid = async (...ids: readonly string[]) => {
+      const params = [fresh({ callData }), entryPoints['0.6'], ids];
+      const { body } = await host.call('pm_validateSponsorshipPolicies', params);
+      return (body.result as unknown as readonly { readonly sponsorshipPolicyId: string }[]).map(
+        ({ sponsorshipPolicyId }) => sponsorshipPolicyId,
+      );
+    };
+    await host.put({ expressions: [anExpression(`calls.all(c, ${sum} >= 0)`)] });
+    const ids = Array.from({ length: 20 }, (_, index) => `c-${index}`);
+    expect(await valid('c-19')).toEqual(['c-19']);
+    const passed = await valid(...ids);
+    expect(passed.length).toBeGreaterThan(0);
+    expect(passed.length).toBeLessThan(5);
   });
 
   test('by work: all of a paymaster share what one may take, so five hold the thread no longer than one', async () => {

@@ -95,7 +95,7 @@ describe('Request envelope', () => {
   });
 
   test('an unknown method is -32601 and says which are served', async () => {
-    const { status, body } = await send(request({ method: 'eth_chainId' }));
+    const { status, body } = await send(request({ method: 'eth_blockNumber' }));
     expect(status).toBe(400);
     expect(body.error?.code).toBe(-32601);
     expect(body.error?.message).toContain('pm_sponsorUserOperation');

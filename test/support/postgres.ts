@@ -10,7 +10,7 @@ import { openPostgresUsageStore } from '../../adapters/store/postgres/usage.js';
 import { silentLogger } from '../../core/log.js';
 import { endWithParent } from '../../standalone/end-with-parent.js';
 import { freePort } from './cluster/free-port.js';
-import { createDataDirectory, ownerOfServer, postgresPrograms } from './cluster/postgres.js';
+import { copyDirectory, createDataDirectory, ownerOfServer, postgresPrograms } from './cluster/postgres.js';
 import { repositoryRoot } from './repository-root.js';
 import { sharedServer } from './shared-server.js';
 import { succeeds, until } from './until.js';
@@ -217,8 +217,7 @@ export async function startPostgres({
     // As kill -9, but it resolves when none of its processes can write any longer.
     await kill('SIGQUIT');
     rmSync(to, { recursive: true, force: true, maxRetries: 10 });
-    const done = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
-    if (done.status !== 0) throw new Error(`cp failed: ${done.stderr}`);
+    copyDirectory(from, to);
     await start();
   }
 
@@ -266,7 +265,8 @@ export async function startPostgres({
 }
 
 const serverOfWorker = sharedServer(async () => {
-  const server = await startPostgres();
+  // Each file leaves databases until its end, and the server would visit all of them within a minute.
+  const server = await startPostgres({ settings: { autovacuum_naptime: '1d' } });
   server.endWithProcess();
   return server;
 });
@@ -288,10 +288,8 @@ export async function sharedPostgres(): Promise<SharedPostgres> {
       return createDatabase(url, name, content);
     },
     stop: async () => {
-      await connected(url, async (client) => {
-        for (const name of created.splice(0))
-          await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
-      });
+      for (const name of created.splice(0))
+        await administer(url, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
     },
   };
 }
@@ -326,6 +324,19 @@ async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>)
   }
 }
 
+const kept = new Map<string, pg.Pool>();
+
+/** On a connection that is kept, since making one takes longer than making a database. It does not keep this process from ending. */
+function administer(url: string, text: string): Promise<unknown> {
+  let pool = kept.get(url);
+  if (pool === undefined) {
+    pool = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+    pool.on('error', () => {});
+    kept.set(url, pool);
+  }
+  return pool.query(text);
+}
+
 /** What a new database has: the rights of docs/database.md alone, or also the tables of a store that was opened and closed. */
 type Content = 'rights' | 'tables';
 
@@ -354,10 +365,8 @@ export async function createDatabase(
 }
 
 async function copyTemplate(url: string, template: string, name: string): Promise<string> {
-  await connected(url, async (client) => {
-    await client.query(`CREATE DATABASE "${name}" OWNER ${owner} TEMPLATE "${template}" STRATEGY file_copy`);
-    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET role = ${writer}`);
-  });
+  await administer(url, `CREATE DATABASE "${name}" OWNER ${owner} TEMPLATE "${template}" STRATEGY file_copy`);
+  await administer(url, `ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET role = ${writer}`);
   return urlOfDatabase(url, name);
 }
 
@@ -370,11 +379,9 @@ async function makeRights(url: string): Promise<void> {
   const named = (text: string) =>
     text.replace('ROLE paymaster ', `ROLE ${owner} `).replace('paymaster_writer', writer);
   const name = templateOf('rights');
-  await connected(url, async (client) => {
-    await client.query(`CREATE ROLE ${owner}`);
-    await client.query(`CREATE ROLE ${writer}`);
-    await client.query(`CREATE DATABASE "${name}" OWNER ${owner}`);
-  });
+  await administer(url, `CREATE ROLE ${owner}`);
+  await administer(url, `CREATE ROLE ${writer}`);
+  await administer(url, `CREATE DATABASE "${name}" OWNER ${owner}`);
   await query(urlOfDatabase(url, name), rights.map(([text]) => named(text)).join('\n'));
 }
 

@@ -25,7 +25,12 @@ export function createSmallDisk(megabytes: number): SmallDisk | undefined {
     path,
     fill() {
       const { bavail, bsize } = statfsSync(path);
-      writeFileSync(filler, new Uint8Array(bavail * bsize));
+      try {
+        writeFileSync(filler, new Uint8Array(bavail * bsize));
+      } catch (error) {
+        // Somebody else has written meanwhile: it is full as well.
+        if (Object(error).code !== 'ENOSPC') throw error;
+      }
     },
     free: () => rmSync(filler, { force: true }),
     remove() {

@@ -59,6 +59,28 @@ describe.each(versions)('version %s', (version) => {
     expect(await balanceOf(devChain, token, toAddressKey(address))).toBeLessThan(plenty);
   });
 
+  test('viem: with `otherwise` in the context the sponsor pays what he allows, and the account the rest', async () => {
+    const token = devChain.deployments.feeToken.address;
+    const most = plenty / 2n;
+    const otherwise = { mode: 'ERC20', feeTokenAddress: token, maxTokenAmount: `${most}` };
+    const { client, mined, address } = await viemClient(version, { otherwise });
+    await mint(devChain, token, toAddressKey(address), plenty);
+    const sponsored = await client.sendUserOperation({ calls: [increment()] });
+    expect(mined.get(sponsored)).toMatchObject({ success: true });
+    expect(await balanceOf(devChain, token, toAddressKey(address))).toBe(plenty);
+    const spender = tokenContract(devChain.profile(version));
+    // The sponsor allows no call of the token.
+    const approve = {
+      to: token,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [spender, most] }),
+    };
+    const paid = await client.sendUserOperation({ calls: [approve, increment()] });
+    expect(mined.get(paid)).toMatchObject({ success: true });
+    const left = await balanceOf(devChain, token, toAddressKey(address));
+    expect(left).toBeLessThan(plenty);
+    expect(left).toBeGreaterThanOrEqual(plenty - most);
+  });
+
   test('viem: an account without tokens is told so by the error', async () => {
     const { client } = await viemClient(version, { token: devChain.deployments.feeToken.address });
     await expect(client.sendUserOperation({ calls: [increment()] })).rejects.toThrow(/too few tokens/);

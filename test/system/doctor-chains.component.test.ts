@@ -24,7 +24,7 @@ findsEach([
       try {
         const data = encodeWith(new Interface(['function depositFor(address)']), 'depositFor', [almostEmpty]);
         const to = devChain.profile('1.1.0').sponsorship;
-        await devChain.transactor.send('a small deposit', { to, data, value: 10n ** 9n });
+        await devChain.transactor.send('a small deposit', { to, data, value: 5n * 10n ** 15n });
       } finally {
         await devChain.stop();
       }

@@ -121,11 +121,10 @@ afterAll(() => stops.run());
 /** The resources as a dashboard has them from an API server, which may be away. */
 const apiServer = (resources: ResourceStore): ResourceStore => ({
   ...resources,
-  list: (...given) =>
-    isApiServerAway
-      ? Promise.reject(new DomainError('UNAVAILABLE', 'the API server does not answer'))
-      : resources.list(...given),
+  list: (...given) => (isApiServerAway ? Promise.reject(noAnswer()) : resources.list(...given)),
+  page: (...given) => (isApiServerAway ? Promise.reject(noAnswer()) : resources.page(...given)),
 });
+const noAnswer = (): DomainError => new DomainError('UNAVAILABLE', 'the API server does not answer');
 
 const watchOf =
   (configs: ConfigStore): ConfigStore['watch'] =>

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import { drainingExpirySeconds } from '../../core/config/chain-config.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import { entryPoints } from '../../core/entry-point/address.js';
-import type { ProfileSpec } from '../../core/resources/chain.js';
+import type { ProfileSpec } from '../../core/resources/profile.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
 import { readNpmArtifact } from '../../standalone/dev-chain/artifacts.js';
 import { withArguments } from '../../standalone/dev-chain/canonical.js';
@@ -14,6 +14,7 @@ import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
 import { everybody, firstKeyFile, replicas, startRotation, type Rotation } from './support/rotation.js';
 import { startTraffic, type Signed, type Traffic } from './support/rotation-traffic.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // docs/key-rotation.md, step by step, with three replicas on a real chain, while wallets ask for data and mine their operations.
 
@@ -225,7 +226,7 @@ function keyOf(version: string): Pick<Key, 'file' | 'address'> {
 }
 
 function newKey(): Key {
-  const { address, privateKey } = Wallet.createRandom();
+  const { address, privateKey } = newWallet();
   return { file: `key-${(keys += 1)}`, address: parseAddress(address), privateKey };
 }
 

@@ -4,6 +4,7 @@ import { freshUserOp, rpc, rpcUrlFor } from './support/client.js';
 import { readLedger } from './support/ledger.js';
 import { createLimitedPaymaster } from './support/limited-paymaster.js';
 import {
+  newDataDirectory,
   removeDataDirectory,
   startStandalone,
   stopStandalone,
@@ -22,7 +23,8 @@ type Accepted = { readonly sender: string; readonly data: string };
 let running: RunningStandalone;
 let apiKey: string;
 beforeAll(async () => {
-  running = await startStandalone();
+  // Each kill leaves the next start a fresh chain.
+  running = await startStandalone({ dataDirectory: newDataDirectory() });
   apiKey = await createLimitedPaymaster(running.connection(), threshold);
 }, 240_000);
 afterAll(async () => {

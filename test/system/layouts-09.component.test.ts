@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface, Wallet, type Authorization } from 'ethers';
+import { Interface, type Authorization } from 'ethers';
 import { CallReverted } from '../../core/chain/chain.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -27,6 +27,7 @@ import {
   withSignature,
   type Fields,
 } from './support/signing-phases.js';
+import { newWallet } from '../support/new-wallet.js';
 
 // Every layout on EntryPoint 0.9, sponsored over HTTP and mined through the canonical bytecode.
 
@@ -250,7 +251,7 @@ async function refusalAt(seconds: number, signed: SignedUserOp): Promise<string>
 
 /** A new key with its authorization of the delegate. */
 async function plainKey() {
-  const owner = new Wallet(Wallet.createRandom().privateKey);
+  const owner = newWallet();
   const account: TestAccount = {
     ...(await buildAccount(devChain, '0.9', owner)),
     address: toAddressKey(parseAddress(owner.address)),

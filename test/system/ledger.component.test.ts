@@ -138,9 +138,9 @@ async function spentInAll(): Promise<Record<string, unknown>> {
   });
   expect(answer.status).toBe(200);
   const { data } = (await answer.json()) as {
-    readonly data: { readonly rows: readonly Record<string, unknown>[] };
+    readonly data: { readonly items: readonly Record<string, unknown>[] };
   };
-  return data.rows[0] ?? {};
+  return data.items[0] ?? {};
 }
 
 /** Of wei of dollars, up to a millionth, without zeros at the end. */

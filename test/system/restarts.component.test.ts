@@ -128,7 +128,7 @@ describe('usage that is lost', () => {
       { mode: 'SPONSORED' },
     ]);
     expect(answer.error).toMatchObject({ code: -32003, data: { reason: 'USAGE_STORE_LOST' } });
-    expect(answer.error?.message).toContain('is lost or older than what was signed');
+    expect(answer.error?.message).toContain('has lost its data');
     const readiness = await fetch(new URL('/readyz', connection.rpcUrl));
     expect(readiness.status).toBe(200);
     expect(JSON.stringify(await readiness.json())).toContain('do not restore a backup');

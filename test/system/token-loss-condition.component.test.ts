@@ -83,7 +83,7 @@ beforeAll(async () => {
     ...common,
     roles: ['rpc', 'dashboard'],
     usage,
-    messages: usage.messages,
+    texts: usage.texts,
     webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
     dashboard: { resources, masterKeys: { current: master, webhook: master } },
     metrics: createMetrics({ process: false }),

@@ -3,6 +3,7 @@ import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema
 import type { AddressList } from '../../../core/policy/address-list.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { group, version } from '../../../core/meta/meta.js';
+import type { OwnObjects } from '../../kube/foreign-changes.js';
 import type { KubeObject } from '../../kube/objects.js';
 
 export type Compiled = PaymasterConfig | ChainConfig;
@@ -16,6 +17,7 @@ const plurals = {
   AddressList: 'addresslists',
 } as const;
 export type CompiledKind = keyof typeof plurals;
+const compiledKinds = Object.keys(plurals) as readonly CompiledKind[];
 
 export const chainPrefix = 'chain-';
 export const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
@@ -23,6 +25,11 @@ export const chainName = (chainId: number): string => `${chainPrefix}${chainId}`
 export function pathOf(namespace: string, kind: CompiledKind, name?: string): string {
   const base = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plurals[kind]}`;
   return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
+}
+
+/** All compiled objects, to watch. */
+export function compiledObjects(namespace: string): readonly OwnObjects[] {
+  return compiledKinds.map((kind) => ({ kind, path: pathOf(namespace, kind) }));
 }
 
 /** What a write needs to know about the object that it replaces. */

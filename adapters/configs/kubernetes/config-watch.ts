@@ -89,6 +89,13 @@ export function createConfigWatches(deps: ConfigWatchDeps): {
     return {
       synced: startInTurn(all),
       confirmedAt: () => Math.min(...all.map((reflector) => reflector.lastHeardAt())),
+      reached: () =>
+        all.every((reflector) => reflector.hasSynced())
+          ? {
+              paymasters: Number(paymasters.resourceVersion()),
+              chains: Number(chains.resourceVersion()),
+            }
+          : undefined,
       stop() {
         unfollow(...all).catch((error: unknown) =>
           log.debug('a watch did not stop cleanly', { error: String(error) }),

@@ -1,12 +1,13 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { contentOf } from '../../../core/config/config-hash.js';
 import type { ConfigStore, PutResult, ReadConfig, StoredConfig } from '../../../core/config/config-store.js';
+import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
 import { DomainError } from '../../../core/errors.js';
 import { apiVersion, group } from '../../../core/meta/meta.js';
 import { given } from '../../../core/units/given.js';
-import { mapErrors } from '../../kube/errors.js';
+import { mapErrors, mapListErrors } from '../../kube/errors.js';
 import { readList, readObject } from '../../kube/reads.js';
 import {
   chainName,
@@ -59,7 +60,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   function configIn<C extends Compiled>(object: CompiledObject): C | undefined {
     try {
       const config = parse<C>(object);
-      if (contentOf(config).hash === object.spec.hash) return config;
+      if (contentOf(config).hash === object.spec.hash && isLabelled(object)) return config;
     } catch {
       // Not JSON, or not an object.
     }
@@ -82,7 +83,12 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
       const seen = newest.get(name) ?? 0;
       if (stored?.hash === hash && previous >= seen) {
         newest.set(name, previous);
-        return { changed: false, hash, configGeneration: previous };
+        return {
+          changed: false,
+          hash,
+          configGeneration: previous,
+          revision: Number(stored.resourceVersion),
+        };
       }
       const configGeneration = Math.max(previous + 1, seen + 1, clock.now());
       const text = JSON.stringify({ ...config, configGeneration });
@@ -100,16 +106,22 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
           },
           ...(stored === undefined ? {} : { resourceVersion: stored.resourceVersion, uid: stored.uid }),
         },
-        spec: { hash, ...(kind === 'PaymasterConfig' ? { keyHashes } : {}), config: text },
+        spec: {
+          hash,
+          ...(kind === 'PaymasterConfig' ? { keyHashes } : {}),
+          ...shownOf(config),
+          config: text,
+        },
       };
       try {
-        await mapErrors(`${kind} ${name}`, () =>
+        const written = await mapErrors(`${kind} ${name}`, () =>
           stored === undefined
             ? transport.request({ method: 'POST', path: pathOf(namespace, kind), query: strict, body })
             : transport.request({ method: 'PUT', path: pathOf(namespace, kind, name), query: strict, body }),
         );
         newest.set(name, configGeneration);
-        return { changed: true, hash, configGeneration };
+        const { resourceVersion } = (written as CompiledObject).metadata;
+        return { changed: true, hash, configGeneration, revision: Number(resourceVersion) };
       } catch (error) {
         if (!isRace(error) || attempt === attempts) throw error;
       }
@@ -172,7 +184,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   }
 
   function objects(kind: CompiledKind, labelSelector?: string): Promise<readonly CompiledObject[]> {
-    return mapErrors(`${kind} list`, () =>
+    return mapListErrors(`${kind} list`, () =>
       readList(transport, pathOf(namespace, kind), given({ labelSelector })),
     );
   }
@@ -233,6 +245,20 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
     watch: watches.watch,
     stop: watches.stop,
   };
+}
+
+/** For `kubectl get`. */
+function shownOf(config: Compiled): Pick<CompiledPaymasterSpec, 'state' | 'source'> {
+  const { deletedAt, suspended, objectName } = config;
+  return {
+    state: deletedAt !== undefined ? 'Deleted' : suspended ? 'Suspended' : 'Served',
+    source: 'namespace' in config ? `${config.namespace}/${objectName}` : objectName,
+  };
+}
+
+/** By these labels its keys are found. */
+function isLabelled({ spec: { keyHashes = [] }, metadata: { labels = {} } }: CompiledObject): boolean {
+  return keyHashes.every((sha256) => keyLabel(sha256) in labels);
 }
 
 const strict = { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' };

@@ -86,6 +86,8 @@ export function createKubeLists({
       const objects = await mapErrors('AddressList list', () =>
         readList<CompiledObject>(transport, pathOf(namespace, 'AddressList')),
       );
+      const whole = new Set(objects.filter(listIn).map(({ metadata }) => metadata.name));
+      for (const each of seenAt.keys()) if (!whole.has(each)) seenAt.delete(each);
       for (const object of objects) {
         const since = sinceOf(object);
         const { name } = object.metadata;
@@ -95,6 +97,7 @@ export function createKubeLists({
           await write(name, object.spec.config, object, { [unnamedSince]: String(clock.now()) });
         else if (since < before) await remove(object);
       }
+      return new Set([...named].filter((each) => !whole.has(each)));
     },
   };
 }

@@ -17,7 +17,7 @@ type SnapshotTiming = {
   readonly confirmMs: number;
 };
 
-const defaultTiming: SnapshotTiming = { patienceMs: 3_000, debounceMs: 250, confirmMs: 30_000 };
+const defaultTiming: SnapshotTiming = { patienceMs: 1_000, debounceMs: 250, confirmMs: 30_000 };
 
 /**
  * A config store whose watch also keeps what it delivers on disk. When the store does not answer at the start, the
@@ -80,6 +80,7 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
   return {
     synced: synced.promise,
     confirmedAt: () => (isFresh ? inner.confirmedAt() : servedAt),
+    reached: () => inner.reached?.(),
     stop() {
       if (isStopped) return;
       isStopped = true;

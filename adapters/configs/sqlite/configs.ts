@@ -96,6 +96,12 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     return found;
   }
 
+  function readList(hash: string): AddressList | undefined {
+    const row = db.run(() => rows.get('list', hash));
+    const list = row && listIn(row);
+    return list && isWhole(list) ? list : undefined;
+  }
+
   function nextPage(subject: Subject, after: string): ConfigRow[] {
     return db.run(() => rows.page(subject, after, sliceSize));
   }
@@ -128,16 +134,13 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       });
       if (isNew) publish('list', hash, { type: 'put-list', list });
     },
-    getList: async (hash) => {
-      const row = db.run(() => rows.get('list', hash));
-      const list = row && listIn(row);
-      return list && isWhole(list) ? list : undefined;
-    },
+    getList: async (hash) => readList(hash),
     purgeLists: async (named, before) => {
       for (const hash of db.run(() => rows.listsBefore(before))) {
         if (named.has(hash) || !db.transaction(() => rows.deleteList(hash, before))) continue;
         publish('list', hash, { type: 'delete-list', hash });
       }
+      return new Set([...named].filter((hash) => readList(hash) === undefined));
     },
 
     purge: async (before) => db.transaction(() => rows.purge(before)),

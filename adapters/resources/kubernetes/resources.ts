@@ -15,7 +15,7 @@ import { createReflector, type ReflectorTiming } from '../../kube/reflector.js';
 import type { KubeList, KubeObject } from '../../kube/objects.js';
 import type { KubeTransport } from '../../kube/transport.js';
 import { isExpired, isStatus } from '../../kube/api-error.js';
-import { mapErrors, toDomainError } from '../../kube/errors.js';
+import { mapErrors, mapListErrors, toDomainError } from '../../kube/errors.js';
 import { readList, readObject } from '../../kube/reads.js';
 import { createObjectSlimmer } from './slim-object.js';
 
@@ -98,7 +98,15 @@ export function createKubeResourceStore(
 
     list(kind, options = {}) {
       const path = collectionPath(kind, options.namespace);
-      return mapErrors(`${kind} list`, () => readList(transport, path, selectorsOf(options)));
+      return mapListErrors(`${kind} list`, async () => {
+        try {
+          return await readList(transport, path, selectorsOf(options));
+        } catch (error) {
+          // No definition, no objects. Tokens may do without; of the others nothing else says that they are not there.
+          if (kind === 'DashboardToken' && isStatus(error, 404)) return [];
+          throw error;
+        }
+      });
     },
 
     async page<K extends Kind>(kind: K, { limit, after, ...options }: PageOptions) {

@@ -1,6 +1,6 @@
 import { address } from '../../../core/meta/schema-parts.js';
 import type { Signer } from '../../../core/paymaster/signer.js';
-import { choice, object, text } from '../../../core/schema/structural.js';
+import { choice, object, text, type Infer } from '../../../core/schema/structural.js';
 import { parseAddress } from '../../../core/units/address.js';
 import { systemClock } from '../../../core/units/time.js';
 import { pause } from '../../timers.js';
@@ -9,31 +9,26 @@ import { CallFailed, callFailedBy } from '../call-failed.js';
 import { createLocalSigner } from '../file/local-signer.js';
 import { describedKind, type OpenDeps, type OpenSigner } from '../kind.js';
 import { keyField, keyProblems } from '../providers/provider.js';
-import { type ProviderName, providerNames, providerOf } from '../providers/table.js';
+import { providerNames, providerOf } from '../providers/table.js';
 import { createPrivateKey } from 'node:crypto';
 
-type EnvelopeSpec = {
-  readonly provider: ProviderName;
-  readonly key: string;
-  readonly ciphertext: string;
-  readonly address: string;
-};
+const schema = object('A private key that is wrapped by another key.', {
+  required: {
+    provider: choice('Whose key wraps it.', providerNames),
+    key: keyField,
+    ciphertext: text('The wrapped key, base64.', {
+      maxLength: 4096,
+      pattern: '^[A-Za-z0-9+/]{40,}={0,2}$',
+      expected: 'base64 of the wrapped key',
+    }),
+    address: address('The account of the private key: what the contract accepts.'),
+  },
+});
 
 /** The key is wrapped by a key of a provider, which opens it once at the start: from then on it is in memory. */
-export const envelope = describedKind<EnvelopeSpec>({
+export const envelope = describedKind({
   title: 'the private key, wrapped by a key of a cloud or of a file, and opened in memory at the start',
-  schema: object<EnvelopeSpec>('A private key that is wrapped by another key.', {
-    required: {
-      provider: choice('Whose key wraps it.', providerNames),
-      key: keyField,
-      ciphertext: text('The wrapped key, base64.', {
-        maxLength: 4096,
-        pattern: '^[A-Za-z0-9+/]{40,}={0,2}$',
-        expected: 'base64 of the wrapped key',
-      }),
-      address: address('The account of the private key: what the contract accepts.'),
-    },
-  }),
+  schema,
   problems: ({ provider, key }) => keyProblems(key, providerOf(provider).wrapping),
   open: openEnvelope,
 });
@@ -41,7 +36,10 @@ export const envelope = describedKind<EnvelopeSpec>({
 /** Time to open it, repeats included. */
 const openMs = 5_000;
 
-function openEnvelope(spec: EnvelopeSpec, { curve, environment, access, origin }: OpenDeps): OpenSigner {
+function openEnvelope(
+  spec: Infer<typeof schema>,
+  { curve, environment, access, origin }: OpenDeps,
+): OpenSigner {
   const client = providerOf(spec.provider).connect({
     environment,
     access,

@@ -6,15 +6,13 @@ import { systemClock } from '../../../core/units/time.js';
 import { recoverWith } from '../curve.js';
 import { describedKind } from '../kind.js';
 import { keyField, keyProblems } from '../providers/provider.js';
-import { type ProviderName, providerOf, signingProviderNames } from '../providers/table.js';
+import { providerOf, signingProviderNames } from '../providers/table.js';
 import { createRemoteSigner, remoteLimits } from '../remote-signer.js';
 
-type KmsSpec = { readonly provider: ProviderName; readonly key: string; readonly address: string };
-
 /** The key never leaves the cloud, which is asked for every signature. */
-export const kms = describedKind<KmsSpec>({
+export const kms = describedKind({
   title: 'a key of a cloud that signs there',
-  schema: object<KmsSpec>('A key of a cloud that signs there.', {
+  schema: object('A key of a cloud that signs there.', {
     required: {
       provider: choice('Whose key it is.', signingProviderNames),
       key: keyField,

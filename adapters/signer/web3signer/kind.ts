@@ -4,7 +4,7 @@ import { given } from '../../../core/units/given.js';
 import { trimEnd } from '../../../core/units/trim-end.js';
 import { basicAuth } from '../../http-exchange.js';
 import { address, httpUrl } from '../../../core/meta/schema-parts.js';
-import { object, text } from '../../../core/schema/structural.js';
+import { object, text, type Infer } from '../../../core/schema/structural.js';
 import { bytesToHex, type Hex, hexToBytes, isHexBytes } from '../../../core/units/hex.js';
 import { parseAddress } from '../../../core/units/address.js';
 import { parseJson } from '../../../core/schema/json-value.js';
@@ -14,14 +14,6 @@ import { createHttp } from '../http.js';
 import { describedKind } from '../kind.js';
 import { createRemoteSigner, remoteLimits } from '../remote-signer.js';
 
-type Web3signerSpec = {
-  readonly url: string;
-  readonly publicKey: string;
-  readonly address: string;
-  readonly tls?: TlsSpec;
-};
-type TlsSpec = { readonly ca?: string; readonly certificate?: string; readonly privateKey?: string };
-
 const pem = (description: string) =>
   text(description, {
     maxLength: 8192,
@@ -30,7 +22,7 @@ const pem = (description: string) =>
     confidential: true,
   });
 
-const schema = object<Web3signerSpec>('A service that speaks the protocol of web3signer.', {
+const schema = object('A service that speaks the protocol of web3signer.', {
   required: {
     url: httpUrl('Where it listens, e.g. http://127.0.0.1:9000.'),
     publicKey: text('The key of which a signature is asked: 0x and 128 hex digits (x and y).', {
@@ -41,7 +33,7 @@ const schema = object<Web3signerSpec>('A service that speaks the protocol of web
     address: address('The account of that key: what the contract accepts.'),
   },
   optional: {
-    tls: object<TlsSpec>('For https.', {
+    tls: object('For https.', {
       optional: {
         ca: pem('Certificates that are trusted instead of the public ones.'),
         certificate: pem('Our certificate, where it asks for one.'),
@@ -51,8 +43,10 @@ const schema = object<Web3signerSpec>('A service that speaks the protocol of web
   },
 });
 
+type Tls = NonNullable<Infer<typeof schema>['tls']>;
+
 /** `POST /api/v1/eth1/sign/{publicKey}` `{data}`: it hashes `data` and answers 65 bytes as hex. Used by web3signer and whatever else speaks so. */
-export const web3signer = describedKind<Web3signerSpec>({
+export const web3signer = describedKind({
   title: 'a service in your network that holds the key and speaks the protocol of web3signer',
   schema,
   problems: ({ url, publicKey, address: stated, tls }) => {
@@ -99,10 +93,10 @@ function isPlain(url: string): boolean {
   return URL.canParse(url) && !/[?#]/.test(url);
 }
 
-const contextOf = ({ ca, certificate, privateKey }: TlsSpec = {}) =>
+const contextOf = ({ ca, certificate, privateKey }: Tls = {}) =>
   given({ ca, cert: certificate, key: privateKey });
 
-function isUsable(tls: TlsSpec | undefined): boolean {
+function isUsable(tls: Tls | undefined): boolean {
   try {
     createSecureContext(contextOf(tls));
     return true;

@@ -122,6 +122,7 @@ export const columns = {
     paymaster_id: 'text',
     dimension: 'text',
     value: 'text',
+    asks: 'integer',
     sponsored: 'integer',
     refused: 'integer',
     mined: 'integer',
@@ -164,6 +165,7 @@ export const movementKey = [
 /** Which sum a row of usage is. */
 export const usageKey = ['organisation', 'dimension', 'paymaster_id', 'unit', 'start', 'value'] as const;
 export const sumColumns = [
+  'asks',
   'sponsored',
   'refused',
   'mined',

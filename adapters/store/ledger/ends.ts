@@ -8,7 +8,7 @@ import type { Reader } from './reader.js';
 import { dayOfTime, decisionOf, settlementOf, type Row } from './record-rows.js';
 
 /** A record, and its place among those that were written. */
-type Placed<R> = { readonly record: R; readonly place: number };
+export type Placed<R> = { readonly record: R; readonly place: number };
 export type Reservation = {
   readonly decisions: Placed<Decision>[];
   readonly endings: Placed<Settlement | Reversal>[];
@@ -64,6 +64,34 @@ export async function endedReservations(
   for (const row of decisions)
     reservationOf(found, row).decisions.push({ record: decisionOf(row), place: Number(row['place']) });
   return [...found.values()];
+}
+
+/** Of these reservations those that were asked for more than once, with all decisions that were written before `to`. */
+export async function repeatedReservations(
+  { dialect, query }: Reader,
+  names: Iterable<RecordId>,
+  to?: Position,
+): Promise<ReadonlyMap<RecordId, readonly Placed<Decision>[]>> {
+  const { table, position, among } = dialect;
+  const found = new Map<string, Reservation>();
+  const asked = [...names];
+  if (asked.length === 0) return new Map();
+  const select = async (where: string, of: readonly RecordId[]): Promise<void> => {
+    const values = new Values();
+    const isOne = `${where.includes('<>') ? 'reservation' : 'id'} ${among(values.add(JSON.stringify(of)), 'id')}`;
+    // A sum, so that no index of it is used: almost every row was written before.
+    const limit = to === undefined ? '' : `AND ${position} + 0 < ${values.add(to.decision)}`;
+    const rows = await query(
+      `SELECT *, ${position} AS place FROM ${table('decision')}
+       WHERE ${isOne} AND ${where} AND day >= ${values.add(firstDay(of))} ${limit}`,
+      values.list,
+    );
+    for (const row of rows)
+      reservationOf(found, row).decisions.push({ record: decisionOf(row), place: Number(row['place']) });
+  };
+  await select('reservation <> id', asked);
+  if (found.size > 0) await select('reservation = id', [...found.keys()]);
+  return new Map(Array.from(found, ([name, { decisions }]) => [name, decisions]));
 }
 
 function reservationOf(found: Map<string, Reservation>, row: Row): Reservation {

@@ -49,7 +49,7 @@ export async function makeParts(
   for (const at of times)
     for (const table of names) wanted.set(partName(table, at), { table, name: partName(table, at), at });
   if (wanted.size === 0) return;
-  const missing = await postgres.transaction({ mode: 'read', timeoutMs: 10_000 }, (session) =>
+  const missing = await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
     session.query(
       `SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass('ledger.' || name) IS NULL`,
       [[...wanted.keys()]],

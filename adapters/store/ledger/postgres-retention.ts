@@ -2,6 +2,7 @@ import { isDomainError } from '../../../core/errors.js';
 import type { Retention } from '../../../core/ledger/ledger.js';
 import { minutesKeptFrom, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { sqlStateOf } from '../../postgres/pipeline.js';
 import type { Postgres, Session } from '../../postgres/transactions.js';
 import { dropPart, knownParts, lapsedParts, makePartsAhead, type StoredPart } from './partitions.js';
 import { usageKey } from './columns.js';
@@ -30,7 +31,7 @@ export async function prunePostgres(
       await dropPart(postgres, part);
     } catch (error) {
       // Somebody reads it. It goes with a later call.
-      if (!isDomainError(error) || error.details.reason !== lockTimeout) throw error;
+      if (!isDomainError(error) || sqlStateOf(error.cause) !== lockTimeout) throw error;
     }
   const funds = `unit = 'minute' AND day < ${dayOfTime(now) - retention.funds}`;
   const minutes = `unit = 'minute' AND start < ${minutesKeptFrom(now)}`;

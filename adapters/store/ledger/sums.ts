@@ -85,6 +85,7 @@ export function usageRows(sums: Sums): readonly RowOf<'usage'>[] {
     paymaster_id: key.paymaster_id,
     dimension: key.dimension,
     value: key.value,
+    asks: amounts.asks,
     sponsored: amounts.sponsored,
     refused: amounts.refused,
     mined: amounts.mined,
@@ -112,6 +113,7 @@ function keyOf(row: Row): Key {
 /** Sums of a row of usage, or of several added up. */
 export function amountsOf(row: Row): MutableAmounts {
   const amounts: MutableAmounts = {
+    asks: Number(row['asks']),
     sponsored: Number(row['sponsored']),
     refused: Number(row['refused']),
     mined: Number(row['mined']),

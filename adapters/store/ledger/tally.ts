@@ -1,10 +1,19 @@
-import type { RecordId } from '../../../core/ledger/record.js';
+import { isPromise } from '../../../core/ledger/outcome.js';
+import type { Decision, RecordId } from '../../../core/ledger/record.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
 import { createTally, type Tally } from '../../../core/ledger/rollup.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { Settlement } from '../../../core/ledger/record.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { endedReservations, endsOf } from './ends.js';
+import {
+  endedReservations,
+  endsOf,
+  repeatedReservations,
+  type End,
+  type Ends,
+  type Placed,
+  type Reservation,
+} from './ends.js';
 import type { Position } from './position.js';
 import type { Reader } from './reader.js';
 import { decisionOf, gapOf, settlementOf, type Row } from './record-rows.js';
@@ -17,11 +26,17 @@ import { decisionOf, gapOf, settlementOf, type Row } from './record-rows.js';
 export async function tallyRows(reader: Reader, from: Position, to?: Position): Promise<Tally> {
   const tally = createTally();
   const reservations = new Set<RecordId>();
+  const asked = new Map<RecordId, Placed<Decision>[]>();
   for (const row of await rowsBetween(reader, 'decision', from, to)) {
-    const { reservation } = row;
-    tally.addDecision(decisionOf(row));
+    const { reservation, id } = row;
+    const decision = decisionOf(row);
+    tally.addDecision(decision);
     if (typeof reservation === 'string') reservations.add(reservation);
+    if (isPromise(decision))
+      entryOf(asked, String(reservation ?? id)).push({ record: decision, place: from.decision });
   }
+  const repeated = await repeatedReservations(reader, asked.keys(), to);
+  for (const [name, fresh] of asked) tallyReservation(tally, repeated.get(name) ?? fresh, from);
   for (const row of await rowsBetween(reader, 'settlement', from, to)) {
     const record = settlementOf(row);
     const { reservation } = row;
@@ -30,8 +45,8 @@ export async function tallyRows(reader: Reader, from: Position, to?: Position): 
   }
   for (const row of await rowsBetween(reader, 'gap', from, to)) tally.addGap(gapOf(row));
   for (const reservation of await endedReservations(reader, reservations, to)) {
-    const before = endsOf(reservation, from);
-    const after = endsOf(reservation, to);
+    const before = countedEnds(reservation, from);
+    const after = countedEnds(reservation, to);
     for (const [id, end] of before.ends) {
       const { settlement, outcome } = after.ends.get(id) ?? {};
       if (end.settlement.id === settlement?.id && end.outcome === outcome) continue;
@@ -47,6 +62,53 @@ export async function tallyRows(reader: Reader, from: Position, to?: Position): 
     if (after.unmatched !== undefined) tally.addUnmatched(counted(after.unmatched), 1);
   }
   return tally;
+}
+
+/** What the decisions from `from` on add to a reservation that counts once. */
+function tallyReservation(tally: Tally, placed: readonly Placed<Decision>[], from: Position): void {
+  const promises = placed.filter(({ record }) => isPromise(record));
+  const before = reservationAmong(promises.filter(({ place }) => place < from.decision));
+  const after = reservationAmong(promises);
+  if (after === undefined) return;
+  if (before?.oldest.id === after.oldest.id && before.promisedWei === after.promisedWei) return;
+  if (before !== undefined) tally.addReservation(before.oldest, before.promisedWei, -1);
+  tally.addReservation(after.oldest, after.promisedWei, 1);
+}
+
+function reservationAmong(
+  promises: readonly Placed<Decision>[],
+): { readonly oldest: Decision; readonly promisedWei: bigint } | undefined {
+  const [first, ...others] = promises.map(({ record }) => record);
+  if (first === undefined) return undefined;
+  let oldest = first;
+  let promisedWei = first.maxCostWei ?? 0n;
+  for (const one of others) {
+    if (one.id < oldest.id) oldest = one;
+    if ((one.maxCostWei ?? 0n) > promisedWei) promisedWei = one.maxCostWei ?? 0n;
+  }
+  return { oldest, promisedWei };
+}
+
+/** Of a reservation one decision counts as ended: the mined one, or where none was mined the oldest. */
+function countedEnds(reservation: Reservation, to?: Position): Ends {
+  const { ends, unmatched } = endsOf(reservation, to);
+  const all = [...ends.values()];
+  const oldest = all.reduce<End | undefined>(
+    (found, end) => (found !== undefined && found.decision.id < end.decision.id ? found : end),
+    undefined,
+  );
+  const counting = all.filter(
+    (end) => end.outcome === 'mined' || (end.settlement.mined === undefined && end === oldest),
+  );
+  return { ends: new Map(counting.map((end) => [end.decision.id, end])), unmatched };
+}
+
+function entryOf(map: Map<RecordId, Placed<Decision>[]>, name: RecordId): Placed<Decision>[] {
+  const known = map.get(name);
+  if (known !== undefined) return known;
+  const made: Placed<Decision>[] = [];
+  map.set(name, made);
+  return made;
 }
 
 function rowsBetween(

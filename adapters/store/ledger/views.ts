@@ -62,7 +62,7 @@ const funds = ['minute', 'hour'].map(
   FROM ledger.funds WHERE unit = '${unit}';`,
 );
 
-const sums = 'sponsored, refused, mined, reverted, expired, promised_wei, spent_wei';
+const sums = 'asks, sponsored, refused, mined, reverted, expired, promised_wei, spent_wei';
 const usage = ['minute', 'hour', 'day'].map(
   (unit) => `
   CREATE VIEW ledger.usage_${unit} AS SELECT ${at('start')} AS start, organisation, paymaster_id, dimension, value, ${sums}

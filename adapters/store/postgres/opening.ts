@@ -1,5 +1,7 @@
 import type { Logger } from '../../../core/log.js';
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, messageOf } from '../../../core/errors.js';
+import { systemClock } from '../../../core/units/time.js';
+import { createOutageLog, type OutageLog } from '../../log/outage-log.js';
 import { pause } from '../../timers.js';
 
 const shortestWaitMs = 50;
@@ -10,6 +12,7 @@ export class Opening {
   readonly #stopped = new AbortController();
   readonly #prepare: () => Promise<void>;
   readonly #log: Logger;
+  readonly #failures: OutageLog;
   readonly #first: Promise<void>;
   #done: Promise<void>;
   #problem: DomainError | undefined = notYet();
@@ -17,6 +20,15 @@ export class Opening {
   constructor(prepare: () => Promise<void>, log: Logger) {
     this.#prepare = prepare;
     this.#log = log;
+    this.#failures = createOutageLog({
+      log,
+      clock: systemClock,
+      messages: {
+        begins: 'usage store is not connected: nothing is signed',
+        goesOn: 'usage store is still not connected',
+        ends: 'connecting to the usage store no longer fails',
+      },
+    });
     this.#first = this.#try();
     this.#done = this.#first.catch((error: unknown) => this.#again(error));
   }
@@ -57,7 +69,7 @@ export class Opening {
     let waitMs = shortestWaitMs;
     let error = cause;
     while (!this.#stopped.signal.aborted) {
-      this.#log.error('usage store is not connected: nothing is signed', { error });
+      this.#failures.failed(messageOf(error), { error });
       // Processes that lost the database together do not come back together.
       await pause(waitMs * (0.5 + Math.random() / 2), this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;

@@ -5,12 +5,13 @@ import type { Logger } from '../../../core/log.js';
 import { graceMs } from '../../../core/usage/entries.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, clientOf, isBroken, type ClientOptions } from '../../postgres/client.js';
+import { createOutageLog, type OutageLog } from '../../log/outage-log.js';
 import { openPipeline, sqlStateOf, type Pipeline, type Statement } from '../../postgres/pipeline.js';
 import type { ChainEpoch } from '../kept-epochs.js';
 import type { UsageEpochs } from '../usage-epochs.js';
 import { assertSafe, hasMoved, safetyOf, serverOf, totalOf, waitedForStandby } from './server-facts.js';
 import { begin, lockChain, readSafety, readServer } from './statements.js';
-import { unavailable } from './turn-errors.js';
+import { causeOf, unavailable } from './turn-errors.js';
 import type { Expected } from './turn-reading.js';
 import type { Row } from './turn-rows.js';
 import { SeenEpochs, type WriterRow } from './writers.js';
@@ -55,6 +56,7 @@ export class PostgresProcess {
   readonly #pool: pg.Pool;
   readonly #options: PostgresProcessOptions;
   readonly #log: Logger;
+  readonly #failures: OutageLog;
   readonly #lastTurn = new Map<number, number>();
   #isStopped = false;
   /** Add this to the monotonic time of this process to get the time of the server. */
@@ -63,6 +65,15 @@ export class PostgresProcess {
   constructor(options: PostgresProcessOptions) {
     this.#options = options;
     this.#log = options.log;
+    this.#failures = createOutageLog({
+      log: options.log,
+      clock: { now: () => this.now() },
+      messages: {
+        begins: 'a turn of the usage store failed',
+        goesOn: 'turns of the usage store still fail',
+        ends: 'turns of the usage store pass again',
+      },
+    });
     this.#pool = new pg.Pool({
       ...clientConfig(options.client),
       Client: clientOf(options.client),
@@ -253,7 +264,7 @@ export class PostgresProcess {
 
   failed(error: unknown): void {
     this.#options.onCommit('failed');
-    this.#log.warn('a turn of the usage store failed', { error });
+    this.#failures.failed(causeOf(error), { error });
     this.#noteTablesGone(error);
   }
 

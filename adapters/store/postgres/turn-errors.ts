@@ -1,4 +1,4 @@
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, isDomainError } from '../../../core/errors.js';
 import { sqlStateOf } from '../../postgres/pipeline.js';
 
 // SQLSTATEs, as far as a turn behaves differently after them.
@@ -43,4 +43,9 @@ export function unavailable(cause: unknown): DomainError {
     reason: 'USAGE_STORE_DOWN',
     retryAfterSeconds: 1,
   });
+}
+
+/** By which failures of turns are told apart in the log. */
+export function causeOf(error: unknown): string {
+  return sqlStateOf(error) ?? (isDomainError(error) ? error.details.reason : undefined) ?? 'other';
 }

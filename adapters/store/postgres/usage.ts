@@ -6,7 +6,7 @@ import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { PriceReferences } from '../../../core/pricing/price-jump.js';
-import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { UsageReading, UsageStore } from '../../../core/usage/usage-store.js';
 import { usageOver } from '../../../core/usage/usage-over-rows.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
@@ -41,7 +41,7 @@ export type PostgresUsageOptions = Pick<Ambient, 'log'> & {
 };
 
 export type PostgresUsageStore = UsageStore &
-  FundingMessages & {
+  KeptTexts & {
     readonly lease: FollowerLease;
     readonly reading: UsageReading;
     /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
@@ -140,7 +140,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
       await epochs.stop();
       await rows.stop();
     },
-    ...fundingMessages(process),
+    ...texts(process),
     prices: postgresPriceReferences(process),
     lease: followerLease(process, options.identity),
     reading: {
@@ -233,27 +233,45 @@ function followerLease(process: PostgresProcess, identity: string): FollowerLeas
   };
 }
 
-function fundingMessages(process: PostgresProcess): FundingMessages {
+function texts(process: PostgresProcess): KeptTexts {
+  // The table was made for messages of paymasters, and its columns are called so.
   return {
-    async putFundingMessage(paymasterId, message, expiresAt) {
+    async putText(name, text, expiresAt) {
       await process.query('DELETE FROM usage.message WHERE expires_at <= $1', [process.now()]);
       await process.query(
         `INSERT INTO usage.message VALUES ($1, $2, $3)
          ON CONFLICT (paymaster_id) DO UPDATE SET message = excluded.message, expires_at = excluded.expires_at`,
-        [paymasterId, message, expiresAt satisfies EpochMs],
+        [name, text, expiresAt satisfies EpochMs],
       );
     },
-    async getFundingMessage(paymasterId) {
+    async addText(name, text, expiresAt, { prefix, most }) {
+      const added = await process.once(
+        `INSERT INTO usage.message AS kept SELECT $1::text, $2::text, $3::bigint
+         WHERE (SELECT count(*) FROM usage.message WHERE starts_with(paymaster_id, $5) AND expires_at > $4) < $6
+         ON CONFLICT (paymaster_id) DO UPDATE SET message = excluded.message, expires_at = excluded.expires_at
+         WHERE kept.expires_at <= $4 RETURNING 1`,
+        [name, text, expiresAt satisfies EpochMs, process.now(), prefix, most],
+      );
+      return added.length > 0;
+    },
+    async getText(name) {
       const [row] = await process.query(
         'SELECT message FROM usage.message WHERE paymaster_id = $1 AND expires_at > $2',
-        [paymasterId, process.now()],
+        [name, process.now()],
       );
       return row === undefined ? undefined : textOf(row, 'message');
     },
-    async consumeFundingMessage(paymasterId, message) {
+    async getTexts(names) {
+      const rows = await process.query(
+        'SELECT paymaster_id, message FROM usage.message WHERE paymaster_id = ANY ($1::text[]) AND expires_at > $2',
+        [names, process.now()],
+      );
+      return new Map(rows.map((row) => [textOf(row, 'paymaster_id'), textOf(row, 'message')]));
+    },
+    async takeText(name, text) {
       const used = await process.once(
         'DELETE FROM usage.message WHERE paymaster_id = $1 AND message = $2 AND expires_at > $3 RETURNING 1',
-        [paymasterId, message, process.now()],
+        [name, text, process.now()],
       );
       return used.length > 0;
     },

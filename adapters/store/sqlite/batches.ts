@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/units/time.js';
 import { answerRefusals, decideAll, type TurnCall } from '../calls.js';
 import type { ChainRows } from './chain-rows.js';
 import type { StoredUsage } from './stored-usage.js';
-import type { ChainWrite, FundingMessage } from './usage-tables.js';
+import type { ChainWrite, KeptText } from './usage-tables.js';
 
 /** What the store itself changes of a chain, beside its rows. */
 export type OwnChange = {
@@ -20,7 +20,7 @@ export type Batch = {
   /** By chain. */
   readonly calls: Map<number, TurnCall[]>;
   readonly own: Map<number, OwnChange>;
-  readonly messages: Map<string, FundingMessage | undefined>;
+  readonly messages: Map<string, KeptText | undefined>;
   /** Records that belong to no turn. */
   readonly records: LedgerRecord[];
   readonly committed: PromiseWithResolvers<void>;

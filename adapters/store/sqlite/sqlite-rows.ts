@@ -5,7 +5,7 @@ import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
 import type { Metrics } from '../../../core/metrics.js';
 import { balanceOf } from '../../../core/usage/accounts.js';
-import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
 import type { ChainRow } from '../../../core/usage/rows.js';
 import type { OpenStep } from '../../../core/usage/step-parts.js';
@@ -19,7 +19,7 @@ import type { UsageEpochs } from '../usage-epochs.js';
 import { Batches, type OwnChange } from './batches.js';
 import type { ChainRows } from './chain-rows.js';
 import { StoredUsage } from './stored-usage.js';
-import type { FundingMessage, UsageTables } from './usage-tables.js';
+import type { KeptText, UsageTables } from './usage-tables.js';
 import { UsageMaintenance } from './usage-maintenance.js';
 
 type SqliteRowsDeps = Pick<Ambient, 'clock' | 'log'> & {
@@ -33,7 +33,7 @@ type SqliteRowsDeps = Pick<Ambient, 'clock' | 'log'> & {
 /**
  * Rows in SQLite, for one process, with a copy in memory that is written through, see {@link Batches} and {@link StoredUsage}. Calls about a chain wait until its epoch has been found equal to the copy.
  */
-export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, LedgerWriter {
+export class SqliteRows implements RowStore, KeptTexts, KeptEpochs, LedgerWriter {
   readonly #deps: SqliteRowsDeps;
   readonly #tables: UsageTables;
   readonly #clock: Clock;
@@ -158,15 +158,39 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, Ledger
     });
   }
 
-  async putFundingMessage(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
+  async putText(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
     await this.#changeMessage(paymasterId, { message, expiresAt });
   }
 
-  async getFundingMessage(paymasterId: string): Promise<string | undefined> {
+  async addText(
+    name: string,
+    message: string,
+    expiresAt: EpochMs,
+    { prefix, most }: { readonly prefix: string; readonly most: number },
+  ): Promise<boolean> {
+    const names = [...this.#stored.read().messages.keys(), ...(this.#batches.pending?.messages.keys() ?? [])];
+    const alike = [...new Set(names)].filter(
+      (each) => each.startsWith(prefix) && this.#liveMessage(each) !== undefined,
+    );
+    if (this.#liveMessage(name) !== undefined || alike.length >= most) return false;
+    await this.#changeMessage(name, { message, expiresAt });
+    return true;
+  }
+
+  async getText(paymasterId: string): Promise<string | undefined> {
     return this.#liveMessage(paymasterId);
   }
 
-  async consumeFundingMessage(paymasterId: string, message: string): Promise<boolean> {
+  async getTexts(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return new Map(
+      names.flatMap((name) => {
+        const text = this.#liveMessage(name);
+        return text === undefined ? [] : [[name, text] as const];
+      }),
+    );
+  }
+
+  async takeText(paymasterId: string, message: string): Promise<boolean> {
     if (this.#liveMessage(paymasterId) !== message) return false;
     await this.#changeMessage(paymasterId, undefined);
     return true;
@@ -281,7 +305,7 @@ export class SqliteRows implements RowStore, FundingMessages, KeptEpochs, Ledger
     await committed.promise;
   }
 
-  async #changeMessage(paymasterId: string, message: FundingMessage | undefined): Promise<void> {
+  async #changeMessage(paymasterId: string, message: KeptText | undefined): Promise<void> {
     this.#assertUsableToWrite();
     const { messages, committed } = this.#batches.open();
     messages.set(paymasterId, message);

@@ -5,7 +5,7 @@ import type { Metrics } from '../../../core/metrics.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ChainRows } from './chain-rows.js';
 import { sinceOf } from './stored-rows.js';
-import type { ChainWrite, FundingMessage, Usage, UsageTables } from './usage-tables.js';
+import type { ChainWrite, KeptText, Usage, UsageTables } from './usage-tables.js';
 
 /** After a failed commit nothing is tried for a while, longer each time: reading everything again takes time. */
 const firstRetryMs = 1_000;
@@ -54,7 +54,7 @@ export class StoredUsage {
   /** All or nothing. Throws UNAVAILABLE. */
   write(
     written: readonly ChainWrite[],
-    messages: ReadonlyMap<string, FundingMessage | undefined>,
+    messages: ReadonlyMap<string, KeptText | undefined>,
     entries: readonly LedgerEntry[],
   ): void {
     const usage = this.read();

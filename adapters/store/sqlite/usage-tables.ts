@@ -53,12 +53,12 @@ const usageSchema = `
   ${takenStepsSchema}
 `;
 
-export type FundingMessage = { readonly message: string; readonly expiresAt: EpochMs };
+export type KeptText = { readonly message: string; readonly expiresAt: EpochMs };
 
 /** All usage data except the contents of reservations. */
 export type Usage = {
   readonly chains: Map<number, ChainRows>;
-  readonly messages: Map<string, FundingMessage>;
+  readonly messages: Map<string, KeptText>;
 };
 
 /** What a turn writes of a chain: changed rows, and what the store itself keeps of the chain. */
@@ -205,7 +205,7 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
      */
     write: (
       written: readonly ChainWrite[],
-      changedMessages: ReadonlyMap<string, FundingMessage | undefined>,
+      changedMessages: ReadonlyMap<string, KeptText | undefined>,
       entries: readonly LedgerEntry[],
     ): readonly (readonly number[])[] =>
       db.transaction(() => {

@@ -3,7 +3,7 @@ import { noMetrics, type Metrics } from '../../../core/metrics.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { PriceReferences } from '../../../core/pricing/price-jump.js';
-import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { notedReserve } from '../noted-reserve.js';
 import { UsageEpochs } from '../usage-epochs.js';
@@ -30,7 +30,7 @@ type SqliteUsageOptions = Pick<Ambient, 'clock' | 'log'> & {
 
 export type SqliteUsageStore = UsageStore & {
   readonly recovery: UsageRecovery;
-  readonly messages: FundingMessages;
+  readonly texts: KeptTexts;
   readonly prices: PriceReferences;
   /** For records of no promise; those that `reserve` and `advance` are given are written with them. */
   readonly ledger: LedgerWriter;
@@ -90,7 +90,7 @@ export function createUsageStoreOver(
         await rows.stop();
       },
       recovery: epochs,
-      messages: rows,
+      texts: rows,
       prices: createSqlitePriceReferences(db),
       ledger: rows,
       mirror: async () => void (await epochs.raise()),

@@ -4,17 +4,24 @@ import { lookup } from 'node:dns/promises';
 const { RPC_URL, DASHBOARD_URL, RPC_CHECKS } = process.env;
 const problems = [];
 const patienceMs = Number(process.env.PATIENCE_MS ?? 30_000);
+const askMs = Math.min(5_000, patienceMs);
+
+/** A time-out has a number for its code, which says nothing. */
+function whyNot(error) {
+  if (error.name === 'TimeoutError') return 'gave no answer in time: is a NetworkPolicy between them?';
+  return String(error.cause?.code ?? error.code ?? error);
+}
 
 async function expectAnswer(what, url, init, isRight) {
   const deadline = Date.now() + patienceMs;
   let last = '';
   while (Date.now() < deadline) {
     try {
-      const response = await fetch(url, { ...init, signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(url, { ...init, signal: AbortSignal.timeout(askMs) });
       last = `HTTP ${response.status} ${await response.text()}`;
       if (isRight(response.status, last)) return console.log(`ok    ${what}`);
     } catch (error) {
-      last = String(error.cause?.code ?? error);
+      last = whyNot(error);
     }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
@@ -32,7 +39,7 @@ async function expectSigning(checks) {
       const pods = await lookup(host, { all: true });
       failing = (await Promise.all(pods.map(({ address, family }) => failingChecks(address, family, port)))).flat();
     } catch (error) {
-      failing = [`rpc can sign: ${error.cause?.code ?? error.code ?? error}`];
+      failing = [`rpc can sign: ${host} ${whyNot(error)}`];
     }
     if (failing.length > 0) await new Promise((resolve) => setTimeout(resolve, 500));
   }
@@ -42,9 +49,14 @@ async function expectSigning(checks) {
 }
 
 async function failingChecks(address, family, port) {
-  const url = `http://${family === 6 ? `[${address}]` : address}:${port}/readyz`;
-  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
-  const { checks } = await response.json();
+  const pod = `${family === 6 ? `[${address}]` : address}:${port}`;
+  let checks;
+  try {
+    const response = await fetch(`http://${pod}/readyz`, { signal: AbortSignal.timeout(askMs) });
+    ({ checks } = await response.json());
+  } catch (error) {
+    return [`rpc can sign: ${pod} ${whyNot(error)}`];
+  }
   return checks
     .filter(({ ready }) => !ready)
     .map(({ name, reason, action }) => `rpc can sign: check ${name}: ${reason}. ${action}`);

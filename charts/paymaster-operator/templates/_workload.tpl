@@ -1,6 +1,6 @@
 {{/*
 The Deployment of one component: all run the same image, with another entry point or role.
-Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "values" .Values.rpc "replicas" 3).
+Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "values" .Values.rpc "replicas" 3); "isAutoscaled" where an autoscaler has them.
 */}}
 {{- define "paymaster.deployment" -}}
 {{- $root := .root -}}
@@ -14,9 +14,7 @@ metadata:
   namespace: {{ $root.Release.Namespace }}
   labels: {{- include "paymaster.labels" . | nindent 4 }}
 spec:
-  {{- if .replicas }}
-  replicas: {{ int64 .replicas }}
-  {{- end }}
+  replicas: {{ include "paymaster.replicas" . }}
   revisionHistoryLimit: 5
   strategy:
     type: RollingUpdate
@@ -170,6 +168,21 @@ spec:
               - secret: { name: {{ .secret }}, items: [{ key: {{ .key }}, path: {{ .key }} }] }
               {{- end }}
         {{- end }}
+{{- end -}}
+
+{{/*
+Replicas of a Deployment. Once somebody else has scaled it (kubectl scale, an autoscaler), the live figure stays: a figure of ours would be refused as a
+conflict, and none would be taken for 1. Where an autoscaler begins, it begins from the live figure.
+*/}}
+{{- define "paymaster.replicas" -}}
+{{- $live := lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "paymaster.fullname" .root) .component) -}}
+{{- $replicas := .replicas -}}
+{{- range dig "metadata" "managedFields" list $live -}}
+{{- if or $.isAutoscaled (and (eq (.subresource | default "") "scale") (dig "fieldsV1" "f:spec" "f:replicas" nil . | kindIs "map")) -}}
+{{- $replicas = $live.spec.replicas -}}
+{{- end -}}
+{{- end -}}
+{{- int64 $replicas -}}
 {{- end -}}
 
 {{- define "paymaster.env.pod" -}}

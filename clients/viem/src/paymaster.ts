@@ -52,7 +52,7 @@ export type Paymaster = Partial<Pick<PaymasterActions, 'getPaymasterStubData'>> 
  *
  * @example
  * const paymaster = createPaymaster({ url, gasLimits: 'paymaster' });
- * const wallet = createBundlerClient({ account, client, paymaster, transport: http(bundlerUrl) });
+ * const wallet = createBundlerClient({ account, client, paymaster, transport: http(url) });
  */
 export function createPaymaster(options: PaymasterOptions): Paymaster {
   const { url, gasLimits = 'bundler', signingPhases = false, authToken, timeoutMs = 20_000 } = options;

@@ -1,19 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { amounts, exact, words } from '../format.js';
 import { useLive } from '../live.js';
+import { Filter, RangeFilter } from '../parts/filter.js';
 import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
 import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
-import { rangeChoices, rangeOf } from '../range.js';
+import { rangeOf } from '../range.js';
 import type { Call, Decision, TracedDecision } from '../records.js';
 import { choose, hrefOf, route } from '../route.js';
 import { Steps } from '../steps.js';
 
-type Page = {
-  readonly decisions: readonly Decision[];
-  readonly cursor: string | null;
-  readonly from: string;
-};
+type Page = Answers['listDecisions'];
 
 export function Activity() {
   const { id } = route.value;
@@ -46,24 +44,14 @@ function Decisions() {
       <div class="top">
         <h1>Activity</h1>
         <form class="row" onSubmit={(event) => event.preventDefault()}>
-          <Select
-            label="Range"
-            value={range}
-            choices={rangeChoices}
-            onChoose={(chosen) => choose({ range: chosen })}
-          />
+          <RangeFilter range={range} />
           <Select
             label="Verdict"
             value={verdict}
             choices={verdicts}
             onChoose={(chosen) => choose({ verdict: chosen, reason: undefined })}
           />
-          <Select
-            label="Paymaster"
-            value={paymasterId}
-            choices={choicesOf(paymasters)}
-            onChoose={(chosen) => choose({ paymasterId: chosen })}
-          />
+          <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choicesOf(paymasters)} />
           <label class="field">
             <span>Account, operation hash or request id</span>
             <input
@@ -83,7 +71,7 @@ function Decisions() {
       <Card title="Decisions, the newest first">
         <Shown
           live={newest}
-          isEmpty={({ decisions }) => decisions.length === 0}
+          isEmpty={({ items }) => items.length === 0}
           empty="Nothing in this time that fits. Choose a longer range or fewer filters; a wallet's first request appears here at once."
         >
           {(first) => {
@@ -91,12 +79,12 @@ function Decisions() {
             return (
               <>
                 <DecisionTable
-                  decisions={[first, ...older].flatMap(({ decisions }) => decisions)}
+                  decisions={[first, ...older].flatMap(({ items }) => items)}
                   nameOfPaymaster={(of) => nameOf(paymasters, of)}
                 />
-                {last.cursor !== null && (
+                {last.nextCursor !== null && (
                   <More
-                    load={() => pageAt(last.from, last.cursor ?? '')}
+                    load={() => pageAt(last.from, last.nextCursor ?? '')}
                     onLoaded={(page) => setOlder([...older, page])}
                   />
                 )}
@@ -192,7 +180,9 @@ function DecisionTable({
             settlement === null ? (
               verdict === 'sponsored' && <span class="quiet">not yet</span>
             ) : (
-              <Badge>{settlement.outcome}</Badge>
+              <Badge of={settlement.success === false ? 'failed' : settlement.outcome}>
+                {settlement.success === false ? 'reverted' : settlement.outcome}
+              </Badge>
             ),
         },
         {

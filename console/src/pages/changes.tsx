@@ -1,22 +1,10 @@
+import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { useLive } from '../live.js';
 import { Badge, Card, Select, Shown, Table, Time } from '../parts/parts.js';
 import { choose, route } from '../route.js';
 
-type Change = {
-  readonly at: string;
-  readonly action: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly actor: string;
-  readonly requestId: string;
-  readonly leftOut: number;
-  readonly fields: readonly {
-    readonly field: string;
-    readonly before: string | null;
-    readonly after: string | null;
-  }[];
-};
+type Change = Answers['listChanges']['items'][number];
 
 const kinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy', 'DashboardToken'];
 
@@ -25,7 +13,7 @@ export function Changes() {
   const { kind = '', name = '' } = route.value.query;
   const asked = new URLSearchParams({ limit: '100', ...(kind && { kind }), ...(name && { name }) });
   const changes = useLive(`changes ${asked}`, () =>
-    call<{ items: readonly Change[]; nextCursor: string | null }>(`/manage/v1/changes?${asked}`),
+    call<Answers['listChanges']>(`/manage/v1/changes?${asked}`),
   );
   return (
     <>

@@ -1,11 +1,13 @@
-import { call } from '../api.js';
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
 import { coins, count, hours, words } from '../format.js';
 import { useLive } from '../live.js';
-import { Card, Coins, Hex, Select, Shown, Table, Tile } from '../parts/parts.js';
+import { RangeFilter } from '../parts/filter.js';
+import { Card, Coins, Hex, Shown, Table, Tile } from '../parts/parts.js';
 import { ProblemTable, useProblems } from '../parts/problems.js';
-import { rangeChoices, rangeOf } from '../range.js';
+import { rangeOf } from '../range.js';
 import type { Account, Usage } from '../records.js';
-import { choose, hrefOf, route } from '../route.js';
+import { hrefOf, route } from '../route.js';
 import { GroupPlot, OperationsPlot } from '../usage-plot.js';
 
 /** What the person on call and the owner ask first: does it work, what does it cost, and for how long does the money last. */
@@ -17,26 +19,26 @@ export function Overview() {
   };
   const usage = useLive(`usage ${range}`, usageBy('paymaster'));
   const reasons = useLive(`reasons ${range}`, usageBy('reason'));
-  const funds = useLive('funds', () => call<{ accounts: readonly Account[] }>('/manage/v1/funds'));
+  const funds = useLive('funds', () => call<Answers['getFunds']>('/manage/v1/funds'));
   return (
     <>
       <div class="top">
         <h1>Overview</h1>
-        <Select
-          label="Range"
-          value={range}
-          choices={rangeChoices}
-          onChoose={(chosen) => choose({ range: chosen })}
-        />
+        <RangeFilter range={range} />
       </div>
       <Shown
         live={usage}
-        isEmpty={({ rows }) => rows.length === 0}
+        isEmpty={({ items }) => items.length === 0}
         empty={
           <>
-            Nothing was asked for in this time. Choose a longer range, or send a first operation: the{' '}
-            <a href={hrefOf('paymaster')}>paymaster</a> has the address for your wallet, and the{' '}
-            <a href={hrefOf('playground')}>playground</a> shows what would happen.
+            Nothing was asked for in this time. Choose a longer range
+            {can('read') && (
+              <>
+                , or send a first operation: the <a href={hrefOf('paymaster')}>paymaster</a> has the address
+                for your wallet, and the <a href={hrefOf('playground')}>playground</a> shows what would happen
+              </>
+            )}
+            .
           </>
         }
       >
@@ -50,7 +52,7 @@ export function Overview() {
               <Card title="Refusals by reason">
                 <Shown
                   live={reasons}
-                  isEmpty={({ rows }) => rows.every(({ refused }) => refused === 0)}
+                  isEmpty={({ items }) => items.every(({ refused }) => refused === 0)}
                   empty="Nothing was refused in this time."
                 >
                   {(found) => (
@@ -67,18 +69,24 @@ export function Overview() {
           </>
         )}
       </Shown>
-      <Problems />
+      {can('read', 'stop') && <Problems />}
       <Card title="Money that pays for gas">
         <Shown
           live={funds}
-          isEmpty={({ accounts }) => accounts.length === 0}
+          isEmpty={({ items }) => items.length === 0}
           empty={
             <>
-              No account pays yet: create a <a href={hrefOf('paymaster')}>paymaster</a>, then fund it.
+              No account pays yet
+              {can() && (
+                <>
+                  : create a <a href={hrefOf('paymaster')}>paymaster</a>, then fund it
+                </>
+              )}
+              .
             </>
           }
         >
-          {({ accounts }) => <Funds accounts={accounts} />}
+          {({ items }) => <Funds accounts={items} />}
         </Shown>
       </Card>
     </>
@@ -90,7 +98,7 @@ const mostFindings = 10;
 /** What needs somebody, the gravest first. Nothing is shown while all is well. */
 function Problems() {
   const { data } = useProblems();
-  const findings = (data?.problems ?? []).filter(({ severity }) => severity !== 'note');
+  const findings = (data?.items ?? []).filter(({ severity }) => severity !== 'note');
   if (findings.length === 0) return null;
   const more = findings.length > mostFindings ? ` (${mostFindings} of ${findings.length} are here)` : '';
   return (
@@ -100,25 +108,26 @@ function Problems() {
   );
 }
 
-function Tiles({ usage: { rows } }: { readonly usage: Usage }) {
+function Tiles({ usage: { items: rows } }: { readonly usage: Usage }) {
   const sum = (name: 'sponsored' | 'refused' | 'mined' | 'reverted') =>
     rows.reduce((total, row) => total + row[name], 0);
   const asked = sum('sponsored') + sum('refused');
   const spentWei = rows.reduce((total, { spentWei: wei }) => total + BigInt(wei), 0n);
   const { range } = route.value.query;
+  const activityOf = (verdict: string) => (can('read') ? hrefOf('activity', { verdict }) : undefined);
   return (
     <div class="tiles">
       <Tile
         label="Sponsored"
         value={count(sum('sponsored'))}
         note={`of ${count(asked)} asked for`}
-        href={hrefOf('activity', { verdict: 'sponsored' })}
+        href={activityOf('sponsored')}
       />
       <Tile
         label="Refused"
         value={count(sum('refused'))}
         note={asked === 0 ? '' : `${((100 * sum('refused')) / asked).toFixed(1)} %`}
-        href={hrefOf('activity', { verdict: 'refused' })}
+        href={activityOf('refused')}
       />
       <Tile label="Mined" value={count(sum('mined'))} note={`${count(sum('reverted'))} of them reverted`} />
       <Tile

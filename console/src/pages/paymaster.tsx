@@ -1,52 +1,69 @@
 import { useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { coins, count, exact, memberName, words } from '../format.js';
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
+import { words } from '../format.js';
 import { useLive } from '../live.js';
 import { ChangeContract, ChangeWebhook } from '../parts/change.js';
 import { NewContract, NewKey, NewLimit, NewPaymaster, NewWebhook } from '../parts/create.js';
+import { DeletePaymaster } from '../parts/delete.js';
 import { Funding } from '../parts/funding.js';
-import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { ChangeLimit, units } from '../parts/limit.js';
-import { Badge, Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
-import { kindOf, Rules } from '../parts/rules.js';
-import { labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
-import type { ContractSpec, Limit, Managed, PolicySpec } from '../records.js';
+import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
+import { ChangeLimit, figureOf, units } from '../parts/limit.js';
+import { Card, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
+import { Policies } from '../parts/policies.js';
+import { Rules } from '../parts/rules.js';
+import { State, Stoppable, Suspension } from '../parts/suspension.js';
+import { apiKeyOf, labelOf, listOf, usePaymasters, type Known } from '../paymasters.js';
+import type { Limit } from '../records.js';
 import { hrefOf, route } from '../route.js';
 
 export function Paymaster() {
   const paymasters = usePaymasters();
-  const { id } = route.value;
+  const mayChange = can();
   return (
     <>
-      {!paymasters.data?.length && <h1>Paymasters</h1>}
+      {(!can('read') || !paymasters.data?.length) && <h1>Paymasters</h1>}
       <Shown
         live={paymasters}
         isEmpty={(all) => all.length === 0}
-        empty="You have no paymaster yet. Create one below, or apply a manifest of kind Paymaster."
+        empty={
+          mayChange
+            ? 'You have no paymaster yet. Create one below, or apply a manifest of kind Paymaster.'
+            : 'The organisation has no paymaster yet.'
+        }
       >
-        {(all) => {
-          const chosen = all.find(({ object }) => object === id) ?? all[0]!;
-          return (
-            <>
-              <div class="top">
-                <h1>{labelOf(chosen)}</h1>
-                <Select
-                  label="Paymaster"
-                  value={chosen.object}
-                  choices={all.map((one) => [one.object, labelOf(one)])}
-                  onChoose={(object) => (location.hash = hrefOf('paymaster', {}, object))}
-                />
-              </div>
-              <OnePaymaster key={chosen.object} paymaster={chosen} onChanged={paymasters.reload} />
-            </>
-          );
-        }}
+        {(all) =>
+          can('read') ? (
+            <OneOf all={all} onChanged={paymasters.reload} />
+          ) : (
+            <Stoppable all={all} onChanged={paymasters.reload} />
+          )
+        }
       </Shown>
-      {paymasters.data !== undefined && (
+      {mayChange && paymasters.data !== undefined && (
         <Card title="New paymaster">
           <NewPaymaster like={paymasters.data[0]} onDone={paymasters.reload} />
         </Card>
       )}
+    </>
+  );
+}
+
+function OneOf({ all, onChanged }: { readonly all: readonly Known[]; readonly onChanged: () => void }) {
+  const { id } = route.value;
+  const chosen = all.find(({ object }) => object === id) ?? all[0]!;
+  return (
+    <>
+      <div class="top">
+        <h1>{labelOf(chosen)}</h1>
+        <Select
+          label="Paymaster"
+          value={chosen.object}
+          choices={all.map((one) => [one.object, labelOf(one)])}
+          onChoose={(object) => (location.hash = hrefOf('paymaster', {}, object))}
+        />
+      </div>
+      <OnePaymaster key={chosen.object} paymaster={chosen} onChanged={onChanged} />
     </>
   );
 }
@@ -58,35 +75,23 @@ function OnePaymaster({
   readonly paymaster: Known;
   readonly onChanged: () => void;
 }) {
-  const { object, paymasterId, isSuspended } = paymaster;
-  const contracts = useLive(`contracts ${object}`, () =>
-    listOf<ContractSpec>(`contracts?paymaster=${object}`),
-  );
-  const policies = useLive(`policies ${object}`, () => listOf<PolicySpec>(`policies?paymaster=${object}`));
+  const { object, paymasterId } = paymaster;
+  const contracts = useLive(`contracts ${object}`, () => listOf('contracts', object));
+  const policies = useLive(`policies ${object}`, () => listOf('policies', object));
   const limits = useLive(`limits ${paymasterId}`, async () => {
-    const found = await call<{ limits: readonly Limit[] }>(`/manage/v1/limits?paymasterId=${paymasterId}`);
-    return found.limits;
+    const found = await call<Answers['getLimits']>(`/manage/v1/limits?paymasterId=${paymasterId}`);
+    return found.items;
   });
   const { outcome, run } = useOutcome(onChanged);
-  const suspend = async (): Promise<string> => {
-    await call(`/manage/v1/paymasters/${object}/${isSuspended ? 'resume' : 'suspend'}`, { method: 'POST' });
-    return isSuspended
-      ? 'It sponsors again.'
-      : 'It sponsors nothing until it is resumed. What is signed already stays valid.';
-  };
+  const [keys, setKeys] = useState(0);
+  const mayChange = can();
   return (
     <>
-      <Card
-        title="State"
-        aside={
-          <button type="button" onClick={() => void run(suspend)}>
-            {isSuspended ? 'Resume this paymaster' : 'Suspend this paymaster'}
-          </button>
-        }
-      >
+      <Card title="State" aside={<Suspension paymaster={paymaster} run={run} />}>
         <OutcomeNote outcome={outcome} />
         {paymaster.open !== undefined && <Note kind="warn">{paymaster.open}</Note>}
-        <Badge of={isSuspended ? 'paused' : 'pass'}>{isSuspended ? 'suspended' : 'in service'}</Badge>
+        {paymaster.down !== undefined && !paymaster.isSuspended && <p class="note error">{paymaster.down}</p>}
+        <State {...paymaster} />
       </Card>
       <Rules object={object} />
       <Card title="Limits">
@@ -97,14 +102,22 @@ function OnePaymaster({
         >
           {(all) => <Limits limits={all} />}
         </Shown>
-        <NewLimit paymaster={paymaster} onDone={() => (limits.reload(), policies.reload())} />
-        <ChangeLimit policies={policies.data ?? []} onDone={() => (limits.reload(), policies.reload())} />
+        {mayChange && (
+          <>
+            <NewLimit paymaster={paymaster} onDone={() => (limits.reload(), policies.reload())} />
+            <ChangeLimit
+              policies={policies.data ?? []}
+              used={limits.data ?? []}
+              onDone={() => (limits.reload(), policies.reload())}
+            />
+          </>
+        )}
       </Card>
       <Card title="Contracts and methods that are sponsored">
         <Shown
           live={contracts}
           isEmpty={(all) => all.length === 0}
-          empty="No contract is registered, so this paymaster may pay for calls of anything. Register one with its ABI, and choose the methods to pay for."
+          empty={`No contract is registered, so this paymaster may pay for calls of anything.${mayChange ? ' Register one with its ABI, and choose the methods to pay for.' : ''}`}
         >
           {(all) => (
             <Table
@@ -127,8 +140,12 @@ function OnePaymaster({
             />
           )}
         </Shown>
-        <NewContract paymaster={paymaster} onDone={() => (contracts.reload(), onChanged())} />
-        <ChangeContract contracts={contracts.data ?? []} onDone={contracts.reload} />
+        {mayChange && (
+          <>
+            <NewContract paymaster={paymaster} onDone={() => (contracts.reload(), onChanged())} />
+            <ChangeContract contracts={contracts.data ?? []} onDone={contracts.reload} />
+          </>
+        )}
       </Card>
       <Card title="Policies">
         <Shown
@@ -138,26 +155,32 @@ function OnePaymaster({
         >
           {(all) => <Policies policies={all} onChanged={policies.reload} />}
         </Shown>
-        <NewWebhook paymaster={paymaster} onDone={policies.reload} />
-        <ChangeWebhook policies={policies.data ?? []} onDone={policies.reload} />
+        {mayChange && (
+          <>
+            <NewWebhook paymaster={paymaster} onDone={policies.reload} />
+            <ChangeWebhook policies={policies.data ?? []} onDone={policies.reload} />
+          </>
+        )}
       </Card>
       <Card title="Who pays">
         <Funding paymaster={paymaster} onDone={onChanged} />
       </Card>
       <Card title="Connect a wallet">
-        <Connection {...paymaster} />
-        <NewKey paymaster={paymaster} onDone={onChanged} />
+        <Connection key={keys} {...paymaster} />
+        {mayChange && (
+          <NewKey paymaster={paymaster} onDone={() => (setKeys((last) => last + 1), onChanged())} />
+        )}
       </Card>
+      {mayChange && (
+        <Card title="End">
+          <DeletePaymaster object={object} onDone={onChanged} />
+        </Card>
+      )}
     </>
   );
 }
 
 function Limits({ limits }: { readonly limits: readonly Limit[] }) {
-  const figure = ({ rendered, ...exact }: Limit, name: 'threshold' | 'used' | 'reserved' | 'remaining') => {
-    const shown = rendered === null ? exact[name] : rendered[name];
-    if (shown === null) return 'by account';
-    return typeof shown === 'number' ? count(shown) : coins(shown);
-  };
   return (
     <Table
       caption="Limits"
@@ -172,10 +195,10 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
           ),
         },
         { name: 'Use', of: useOf },
-        { name: 'Used', isNumber: true, of: (limit) => figure(limit, 'used') },
-        { name: 'Reserved', isNumber: true, of: (limit) => figure(limit, 'reserved') },
-        { name: 'Left', isNumber: true, of: (limit) => figure(limit, 'remaining') },
-        { name: 'Of', isNumber: true, of: (limit) => figure(limit, 'threshold') },
+        { name: 'Used', isNumber: true, of: (limit) => figureOf(limit, 'used') },
+        { name: 'Reserved', isNumber: true, of: (limit) => figureOf(limit, 'reserved') },
+        { name: 'Left', isNumber: true, of: (limit) => figureOf(limit, 'remaining') },
+        { name: 'Of', isNumber: true, of: (limit) => figureOf(limit, 'threshold') },
         { name: 'Counts', of: ({ unit }) => units[unit] ?? words(unit) },
         {
           name: 'Begins again',
@@ -208,103 +231,13 @@ function useOf({ name, used, reserved, threshold }: Limit) {
   );
 }
 
-function Policies({
-  policies,
-  onChanged,
-}: {
-  readonly policies: readonly Managed<PolicySpec>[];
-  readonly onChanged: () => void;
-}) {
-  const { outcome, run } = useOutcome(onChanged);
-  const isActive = ({ spec }: Managed<PolicySpec>): boolean => spec.active !== false;
-  const change = (policy: Managed<PolicySpec>) => async (): Promise<string> => {
-    const wasActive = isActive(policy);
-    await call(`/manage/v1/policies/${policy.name}/${wasActive ? 'suspend' : 'resume'}`, { method: 'POST' });
-    return `“${policy.spec.name}” is ${wasActive ? 'paused: it no longer decides' : 'active again'}.`;
+function Connection({ object, chainId, paymasterId }: Known) {
+  const [apiKey, setKey] = useState<string>();
+  const { outcome, run } = useOutcome(() => undefined);
+  const show: Change = async () => {
+    setKey(await apiKeyOf(object));
+    return undefined;
   };
-  const tryHost =
-    ({ name, spec }: Managed<PolicySpec>) =>
-    async (): Promise<string> => {
-      const path = `/manage/v1/policies/${name}/test`;
-      const { verdict, wouldPass, durationMs, reason, detail } = await call<TestDelivery>(path, {
-        method: 'POST',
-      });
-      const why = [reason, detail].filter((each) => each !== undefined).join(', ');
-      return `“${spec.name}” ${verdict} after ${durationMs} ms${why && `: ${why}`}. An operation would ${wouldPass ? 'pass' : 'be refused'}.`;
-    };
-  return (
-    <>
-      <OutcomeNote outcome={outcome} />
-      <Table
-        caption="Policies"
-        rows={policies}
-        columns={[
-          { name: 'Policy', of: ({ spec }) => spec.name },
-          { name: 'Kind', of: ({ spec }) => kindOf(spec.policyType) },
-          { name: 'Settings', of: ({ spec }) => settingsOf(spec) },
-          { name: 'Made by', of: ({ createdBy }) => createdBy },
-          {
-            name: 'State',
-            of: (policy) => (isActive(policy) ? <Badge of="pass">active</Badge> : <Badge>paused</Badge>),
-          },
-          {
-            name: 'Change',
-            of: (policy) => (
-              <button
-                type="button"
-                onClick={() => void run(change(policy))}
-                aria-label={`${isActive(policy) ? 'Pause' : 'Resume'} ${policy.spec.name}`}
-              >
-                {isActive(policy) ? 'Pause' : 'Resume'}
-              </button>
-            ),
-          },
-          {
-            name: 'Try',
-            of: (policy) =>
-              policy.spec.policyType === 'WEBHOOK' && (
-                <button
-                  type="button"
-                  onClick={() => void run(tryHost(policy))}
-                  aria-label={`Send a test to ${policy.spec.name}`}
-                >
-                  Send a test
-                </button>
-              ),
-          },
-        ]}
-      />
-    </>
-  );
-}
-
-type TestDelivery = {
-  readonly verdict: string;
-  readonly wouldPass: boolean;
-  readonly durationMs: number;
-  readonly reason?: string;
-  readonly detail?: string;
-};
-
-/** As `threshold: 1, cycleDuration: 1 day`, of the member that has the settings of its kind; other columns say the rest. */
-function settingsOf(spec: PolicySpec): string {
-  const others = ['paymasterRef', 'enforcement'];
-  return Object.entries<unknown>(spec)
-    .filter(([member, value]) => !others.includes(member) && typeof value === 'object' && value !== null)
-    .flatMap(([, value]) => Object.entries(value as object))
-    .map(([member, value]) => `${memberName(member)}: ${textOf(value)}`)
-    .join(', ');
-}
-
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.map(textOf).join(' ');
-  return typeof value === 'object' && value !== null
-    ? Object.values(value).map(textOf).join(' ')
-    : exact(String(value));
-}
-
-function Connection({ chainId, apiKey = '', paymasterId }: Known) {
-  const [isShown, setShown] = useState(false);
   return (
     <>
       <p class="quiet">
@@ -314,14 +247,21 @@ function Connection({ chainId, apiKey = '', paymasterId }: Known) {
       <Facts>
         {[
           ['paymasterId', <code>{paymasterId}</code>],
-          ['JSON-RPC path', <code>{`/api/v1/${chainId}/${isShown ? apiKey : '•'.repeat(12)}`}</code>],
+          ['JSON-RPC path', <code>{`/api/v1/${chainId}/${apiKey ?? '•'.repeat(12)}`}</code>],
         ]}
       </Facts>
-      <p>
-        <button type="button" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
-          {isShown ? 'Hide the apiKey' : 'Show the apiKey'}
-        </button>
-      </p>
+      <OutcomeNote outcome={outcome} />
+      {can() && (
+        <p>
+          <button
+            type="button"
+            aria-pressed={apiKey !== undefined}
+            onClick={() => (apiKey === undefined ? void run(show) : setKey(undefined))}
+          >
+            {apiKey === undefined ? 'Show the apiKey' : 'Hide the apiKey'}
+          </button>
+        </p>
+      )}
     </>
   );
 }

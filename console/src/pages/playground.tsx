@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
-import { call } from '../api.js';
+import { useRef, useState } from 'preact/hooks';
+import { call, can } from '../api.js';
 import { amounts } from '../format.js';
 import { BuildCall } from '../parts/build-call.js';
+import { InView, Labelled } from '../parts/form.js';
 import { Card, Facts, Hex, Note, Select, Shown, Table } from '../parts/parts.js';
-import { choicesOf, usePaymasters, type Known } from '../paymasters.js';
+import { apiKeyOf, choicesOf, usePaymasters, type Known } from '../paymasters.js';
 import type { Step } from '../records.js';
 import { hrefOf } from '../route.js';
 import { Steps } from '../steps.js';
@@ -28,22 +29,32 @@ type Explanation = {
   }[];
 };
 
+/** `request`: for a token that may have the apiKey, the one that has it sponsored. */
+type Answer = { readonly explanation: Explanation; readonly request?: string };
+
 /** Paste an operation, and see what would be decided about it, step by step. Nothing is signed or reserved. */
 export function Playground() {
   const paymasters = usePaymasters();
   const [id, setId] = useState('');
   const [text, setText] = useState('');
-  const [outcome, setOutcome] = useState<{ error: string } | { explanation: Explanation; request: string }>();
+  const [error, setError] = useState<string>();
+  const [answer, setAnswer] = useState<Answer>();
+  const operation = useRef<HTMLTextAreaElement>(null);
 
   const chosenOf = (all: readonly Known[]) => all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!;
 
   async function explain(event: SubmitEvent, all: readonly Known[]): Promise<void> {
     event.preventDefault();
+    setAnswer(undefined);
+    setError(undefined);
     try {
       const chosen = chosenOf(all);
-      setOutcome({ explanation: await explained(chosen, text), request: sponsorRequest(chosen, text) });
-    } catch (error) {
-      setOutcome({ error: (error as Error).message });
+      const explanation = await explained(chosen, text);
+      const mayHave = explanation.sponsored === true && can();
+      setAnswer({ explanation, ...(mayHave && { request: await sponsorRequest(chosen, text) }) });
+    } catch (cause) {
+      setError((cause as Error).message);
+      operation.current?.focus();
     }
   }
 
@@ -73,16 +84,22 @@ export function Playground() {
                 />
               </p>
               <form onSubmit={(event) => void explain(event, all)}>
-                <label class="field">
-                  <span>User operation as JSON, or the whole JSON-RPC request of a wallet</span>
-                  <textarea
-                    required
-                    spellcheck={false}
-                    value={text}
-                    placeholder='{ "sender": "0x…", "nonce": "0x0", "callData": "0x…", … }'
-                    onInput={(event) => setText(event.currentTarget.value)}
-                  />
-                </label>
+                <Labelled
+                  label="User operation as JSON, or the whole JSON-RPC request of a wallet"
+                  says={error}
+                >
+                  {(state) => (
+                    <textarea
+                      ref={operation}
+                      required
+                      spellcheck={false}
+                      value={text}
+                      placeholder='{ "sender": "0x…", "nonce": "0x0", "callData": "0x…", … }'
+                      onInput={(event) => setText(event.currentTarget.value)}
+                      {...state}
+                    />
+                  )}
+                </Labelled>
                 <p>
                   <button class="main">Explain</button>
                 </p>
@@ -92,8 +109,7 @@ export function Playground() {
           )}
         </Shown>
       </Card>
-      {outcome !== undefined && 'error' in outcome && <Note kind="error">{outcome.error}</Note>}
-      {outcome !== undefined && 'explanation' in outcome && <Outcome {...outcome} />}
+      <InView of={answer}>{answer && <Outcome {...answer} />}</InView>
     </>
   );
 }
@@ -118,11 +134,11 @@ function questionOf(text: string): { readonly userOp: unknown; readonly context:
 }
 
 /** What a wallet would send, for a shell. */
-function sponsorRequest({ chainId, apiKey = '' }: Known, text: string): string {
+async function sponsorRequest({ object, chainId }: Known, text: string): Promise<string> {
   const { userOp, context } = questionOf(text);
   const body = { jsonrpc: '2.0', id: 1, method: 'pm_sponsorUserOperation', params: [userOp, context] };
   const quoted = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
-  return `curl -s ${location.origin}/api/v1/${chainId}/${apiKey} -H 'content-type: application/json' -d '${quoted}'`;
+  return `curl -s ${location.origin}/api/v1/${chainId}/${await apiKeyOf(object)} -H 'content-type: application/json' -d '${quoted}'`;
 }
 
 function verdictOf({ sponsored, undecided = [] }: Explanation): string {
@@ -131,18 +147,12 @@ function verdictOf({ sponsored, undecided = [] }: Explanation): string {
   return sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.';
 }
 
-function Outcome({
-  explanation,
-  request: shown,
-}: {
-  readonly explanation: Explanation;
-  readonly request: string;
-}) {
+function Outcome({ explanation, request: shown }: Answer) {
   const { sponsored, steps, calls = [], limits = [], gas = {} } = explanation;
   return (
     <>
-      <Note kind={sponsored === true ? 'done' : 'warn'}>{verdictOf(explanation)}</Note>
-      {sponsored === true && (
+      <Note kind={sponsored === null ? 'warn' : sponsored ? 'done' : 'error'}>{verdictOf(explanation)}</Note>
+      {shown !== undefined && (
         <details>
           <summary>Have it sponsored: the request of a wallet, with the apiKey</summary>
           <p class="quiet">

@@ -8,7 +8,7 @@ export function WhatIsWrong() {
     <>
       <h1>What is wrong</h1>
       <Shown live={found}>
-        {({ problems, complete }) => {
+        {({ items: problems, complete }) => {
           const [notes, findings] = [problems.filter(isNote), problems.filter((each) => !isNote(each))];
           return (
             <>

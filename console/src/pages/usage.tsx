@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks';
 import { call, request } from '../api.js';
 import { count, words } from '../format.js';
 import { useLive } from '../live.js';
-import { Card, Coins, Note, Select, Shown, Table, Time, type Choice, type Column } from '../parts/parts.js';
+import { Filter, RangeFilter } from '../parts/filter.js';
+import { Card, Coins, Note, Shown, Table, Time, type Choice, type Column } from '../parts/parts.js';
 import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
-import { rangeChoices, rangeOf } from '../range.js';
+import { rangeOf } from '../range.js';
 import type { Usage as UsageRecord, UsageRow } from '../records.js';
-import { choose, route } from '../route.js';
+import { route } from '../route.js';
 import { GroupPlot, measures, type Measure } from '../usage-plot.js';
 
 const groups: readonly Choice[] = [
@@ -46,35 +47,20 @@ export function Usage() {
       <div class="top">
         <h1>Usage</h1>
         <form class="row" onSubmit={(event) => event.preventDefault()}>
-          <Select
-            label="Range"
-            value={range}
-            choices={rangeChoices}
-            onChoose={(chosen) => choose({ range: chosen })}
-          />
-          <Select
-            label="By"
-            value={groupBy}
-            choices={groups}
-            onChoose={(chosen) => choose({ groupBy: chosen })}
-          />
-          <Select
+          <RangeFilter range={range} />
+          <Filter label="By" of="groupBy" value={groupBy} choices={groups} />
+          <Filter
             label="Plot"
+            of="measure"
             value={measure}
             choices={Object.entries(measures).map(([value, [label]]) => [value, label])}
-            onChoose={(chosen) => choose({ measure: chosen })}
           />
-          <Select
-            label="Paymaster"
-            value={paymasterId}
-            choices={choicesOf(paymasters)}
-            onChoose={(chosen) => choose({ paymasterId: chosen })}
-          />
+          <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choicesOf(paymasters)} />
         </form>
       </div>
       <Shown
         live={usage}
-        isEmpty={({ rows }) => rows.length === 0}
+        isEmpty={({ items }) => items.length === 0}
         empty="Nothing was asked for in this time. Choose a longer range, or all paymasters."
       >
         {(data) => (
@@ -93,7 +79,7 @@ export function Usage() {
             <Card title="All figures" aside={<Download path={path} />}>
               <Table
                 caption="All figures"
-                rows={data.rows}
+                rows={data.items}
                 columns={columnsOf(groups.find(([of]) => of === groupBy)?.[1] ?? groupBy, nameOfRow)}
               />
             </Card>
@@ -105,7 +91,7 @@ export function Usage() {
 }
 
 function columnsOf(label: string, name: (row: UsageRow) => string): readonly Column<UsageRow>[] {
-  const counted = (['sponsored', 'refused', 'mined', 'reverted', 'expired'] as const).map((of) => ({
+  const counted = (['asks', 'sponsored', 'refused', 'mined', 'reverted', 'expired'] as const).map((of) => ({
     name: words(of),
     isNumber: true,
     of: (row: UsageRow) => count(row[of]),

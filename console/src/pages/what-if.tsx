@@ -1,37 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, type Me } from '../api.js';
+import type { Answers } from '../answers.js';
+import { askMe, call } from '../api.js';
 import { count, words } from '../format.js';
+import { InView, Labelled } from '../parts/form.js';
 import { Card, Facts, Hex, Note, Select, Table, Time } from '../parts/parts.js';
 import { proposal } from '../proposal.js';
 import { rangeChoices, rangeOf } from '../range.js';
-import type { Managed, PaymasterSpec } from '../records.js';
 import { hrefOf } from '../route.js';
 
-type Found = {
-  readonly count: number;
-  readonly byReasonAndDay: readonly {
-    readonly reason: string;
-    readonly day: string;
-    readonly count: number;
-  }[];
-  readonly examples: readonly {
-    readonly reason: string;
-    readonly decision: string;
-    readonly sender: string;
-    readonly detail: string;
-  }[];
-};
-
-type Answer = {
-  readonly judged: number;
-  readonly stillSigned: number;
-  readonly stillRefused: number;
-  readonly wouldBeRefused: Found;
-  readonly wouldPass: Found;
-  readonly unknown: Found;
-  readonly gaps: readonly { readonly reason: string | null; readonly count: number }[];
-  readonly notJudged: readonly { readonly rule: string; readonly name: string | null }[];
-};
+type Answer = Answers['whatIf'];
+type Found = Answer['unknown'];
 
 /** Paste a change, and see what it would have done to decisions that were recorded. */
 export function WhatIf() {
@@ -42,6 +20,7 @@ export function WhatIf() {
   const [answer, setAnswer] = useState<Answer>();
   const [isAsking, setAsking] = useState(false);
   const asked = useRef(0);
+  const proposed = useRef<HTMLTextAreaElement>(null);
 
   async function ask(event: SubmitEvent): Promise<void> {
     event.preventDefault();
@@ -54,7 +33,10 @@ export function WhatIf() {
       const found = await call<Answer>('/manage/v1/what-if', { method: 'POST', body });
       if (own === asked.current) setAnswer(found);
     } catch (cause) {
-      if (own === asked.current) setError((cause as Error).message);
+      if (own === asked.current) {
+        setError((cause as Error).message);
+        proposed.current?.focus();
+      }
     }
     if (own === asked.current) setAsking(false);
   }
@@ -63,8 +45,8 @@ export function WhatIf() {
   async function begin(): Promise<void> {
     try {
       const [{ organisation }, { items }] = await Promise.all([
-        call<Me>('/manage/v1/me'),
-        call<{ items: readonly Managed<PaymasterSpec>[] }>('/manage/v1/paymasters?limit=1'),
+        askMe(),
+        call<Answers['listObjectsPaymaster']>('/manage/v1/paymasters?limit=1'),
       ]);
       setYaml(exampleOf(organisation.name, items[0]?.name ?? 'shop'));
     } catch (cause) {
@@ -81,16 +63,21 @@ export function WhatIf() {
         <p class="quiet">
           Recorded decisions are judged with your change. Nothing is stored, signed or called.
         </p>
-        {error !== undefined && <Note kind="error">{error}</Note>}
         <form onSubmit={(event) => void ask(event)}>
-          <label class="field">
-            <span>Changed or new Paymaster, SmartContract or PaymasterPolicy of one paymaster, as YAML</span>
-            <textarea
-              spellcheck={false}
-              value={yaml}
-              onInput={(event) => setYaml(event.currentTarget.value)}
-            />
-          </label>
+          <Labelled
+            label="Changed or new Paymaster, SmartContract or PaymasterPolicy of one paymaster, as YAML"
+            says={error}
+          >
+            {(state) => (
+              <textarea
+                ref={proposed}
+                spellcheck={false}
+                value={yaml}
+                onInput={(event) => setYaml(event.currentTarget.value)}
+                {...state}
+              />
+            )}
+          </Labelled>
           <p class="row">
             <Select
               label="Operations of"
@@ -107,11 +94,13 @@ export function WhatIf() {
           </p>
         </form>
       </Card>
-      {answer !== undefined && (
-        <Card title="Result">
-          <Result answer={answer} />
-        </Card>
-      )}
+      <InView of={answer}>
+        {answer !== undefined && (
+          <Card title="Result">
+            <Result answer={answer} />
+          </Card>
+        )}
+      </InView>
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
+import { Mistake } from '../api.js';
 import { useLive } from '../live.js';
 import { listOf, type Known } from '../paymasters.js';
-import type { ContractSpec } from '../records.js';
+import type { Contract } from '../records.js';
 import { Chosen, useChosen } from './change.js';
 import { Field, OpenForm } from './form.js';
 import { Select } from './parts.js';
@@ -9,6 +10,8 @@ import { Select } from './parts.js';
 /** Loaded where it is needed: it is as large as all the rest. */
 const encoding = () => import('ethers/abi');
 type Interface = InstanceType<Awaited<ReturnType<typeof encoding>>['Interface']>;
+
+type EthersError = { readonly shortMessage?: string };
 
 /** Any address will do: nothing is signed by it. */
 const anAccount = '0x1234567890123456789012345678901234567890';
@@ -22,9 +25,7 @@ export function BuildCall({
   readonly onBuilt: (operation: string) => void;
 }) {
   const { object } = paymaster;
-  const { data: contracts = [] } = useLive(`contracts ${object}`, () =>
-    listOf<ContractSpec>(`contracts?paymaster=${object}`),
-  );
+  const { data: contracts = [] } = useLive(`contracts ${object}`, () => listOf('contracts', object));
   const [contract, choose] = useChosen(contracts);
   const abi = contract?.spec.abi;
   const [decoded, setDecoded] = useState<Interface>();
@@ -37,27 +38,35 @@ export function BuildCall({
     return () => void (isCurrent = false);
   }, [abi]);
   if (contract === undefined) return null;
-  const paid = contract.spec.whitelistedMethods ?? [];
-  const methods = (decoded?.fragments ?? [])
-    .filter((each) => each.type === 'function')
-    .map((each) => decoded!.getFunction(each.format())!)
-    .filter(({ constant }) => !constant)
-    .map((each) => ({ fragment: each, isPaid: paid.includes(each.name) || paid.includes(each.format()) }))
-    .toSorted((a, b) => Number(b.isPaid) - Number(a.isPaid));
-  const method = (methods.find(({ fragment }) => fragment.format() === signature) ?? methods[0])?.fragment;
+  const methods = decoded === undefined ? [] : methodsOf(decoded, contract.spec);
+  const method = chosenOf(methods, signature)?.fragment;
   return (
     <OpenForm
       title="Build one: a call of a contract"
       button="Build"
       onDone={() => undefined}
       send={async ({ sender = '', ...given }) => {
-        const { Interface } = await encoding();
-        const values = method!.inputs.map(({ baseType, type }, index) => {
-          const text = given[`argument ${index}`] ?? '';
-          return ['array', 'tuple'].includes(baseType) || type === 'bool' ? JSON.parse(text) : text;
+        const { AbiCoder, Interface } = await encoding();
+        // The page may still be loading it.
+        const read = decoded ?? new Interface(contract.spec.abi);
+        const called = chosenOf(methodsOf(read, contract.spec), signature)?.fragment;
+        if (called === undefined)
+          throw new Error(`“${contract.spec.name}” has no method that changes anything.`);
+        const values = called.inputs.map((input, index) => {
+          const name = `argument ${index}`;
+          const text = given[name] ?? '';
+          try {
+            const isJson = ['array', 'tuple'].includes(input.baseType) || input.type === 'bool';
+            const value: unknown = isJson ? JSON.parse(text) : text;
+            AbiCoder.defaultAbiCoder().encode([input], [value]);
+            return value;
+          } catch (error) {
+            const says = `Must be of type ${input.type}, got ${text}: ${(error as EthersError).shortMessage ?? (error as Error).message}`;
+            throw new Mistake(says, [{ field: name, says }]);
+          }
         });
         const account = new Interface(['function execute(address dest, uint256 value, bytes func)']);
-        const call = decoded!.encodeFunctionData(method!, values);
+        const call = read.encodeFunctionData(called, values);
         const callData = account.encodeFunctionData('execute', [contract.spec.address, 0, call]);
         onBuilt(JSON.stringify({ sender, nonce: '0x0', initCode: '0x', callData, ...gas }, undefined, 1));
         return 'The operation is above. Its account calls by execute(address,uint256,bytes), as SimpleAccount does.';
@@ -83,6 +92,20 @@ export function BuildCall({
       <Field label="Account that calls" name="sender" value={anAccount} pattern="0x[0-9a-fA-F]{40}" />
     </OpenForm>
   );
+}
+
+/** Those that a transaction may call, those that are paid for first. */
+function methodsOf(decoded: Interface, { whitelistedMethods: paid = [] }: Contract['spec']) {
+  return decoded.fragments
+    .filter((each) => each.type === 'function')
+    .map((each) => decoded.getFunction(each.format())!)
+    .filter(({ constant }) => !constant)
+    .map((each) => ({ fragment: each, isPaid: paid.includes(each.name) || paid.includes(each.format()) }))
+    .toSorted((a, b) => Number(b.isPaid) - Number(a.isPaid));
+}
+
+function chosenOf(methods: ReturnType<typeof methodsOf>, signature: string) {
+  return methods.find(({ fragment }) => fragment.format() === signature) ?? methods[0];
 }
 
 /** Enough for a small call; change them for a larger one. */

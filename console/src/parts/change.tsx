@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
-import type { ContractSpec, Managed, PolicySpec } from '../records.js';
+import type { Contract, Policy } from '../records.js';
 import { Field, MethodChoices, OpenForm, Options, checkedMethods } from './form.js';
 
 /** One of several objects: the first until another one is chosen. */
-export function useChosen<Spec>(
-  all: readonly Managed<Spec>[],
-): readonly [Managed<Spec> | undefined, (name: string) => void] {
+export function useChosen<One extends { readonly name: string }>(
+  all: readonly One[],
+): readonly [One | undefined, (name: string) => void] {
   const [name, setName] = useState<string>();
   return [all.find((each) => each.name === name) ?? all[0], setName];
 }
@@ -18,8 +18,8 @@ export function Chosen({
   onChoose,
 }: {
   readonly label: string;
-  readonly of: readonly Managed<{ readonly name: string }>[];
-  readonly chosen: Managed<unknown>;
+  readonly of: readonly Pick<Policy | Contract, 'name' | 'spec'>[];
+  readonly chosen: { readonly name: string };
   readonly onChoose: (name: string) => void;
 }) {
   return (
@@ -40,7 +40,7 @@ export function ChangeContract({
   contracts,
   onDone,
 }: {
-  readonly contracts: readonly Managed<ContractSpec>[];
+  readonly contracts: readonly Contract[];
   readonly onDone: () => void;
 }) {
   const [chosen, choose] = useChosen(contracts);
@@ -61,7 +61,7 @@ export function ChangeContract({
       <MethodChoices
         key={chosen.name}
         // Signatures of overloads are in the spec alone.
-        methods={[...new Set([...(chosen.status.methods ?? []), ...present])]}
+        methods={[...new Set([...(chosen.status?.methods ?? []), ...present])]}
         checked={present}
         empty="Its methods are not known yet."
       />
@@ -69,17 +69,15 @@ export function ChangeContract({
   );
 }
 
-type WebhookSpec = PolicySpec & { readonly webhook?: { readonly url?: string; readonly onError?: string } };
-
 export function ChangeWebhook({
   policies,
   onDone,
 }: {
-  readonly policies: readonly Managed<PolicySpec>[];
+  readonly policies: readonly Policy[];
   readonly onDone: () => void;
 }) {
   const webhooks = policies.filter(({ spec }) => spec.policyType === 'WEBHOOK');
-  const [chosen, choose] = useChosen<WebhookSpec>(webhooks);
+  const [chosen, choose] = useChosen(webhooks);
   if (chosen === undefined) return null;
   const { url = '', onError = 'Deny' } = chosen.spec.webhook ?? {};
   return (

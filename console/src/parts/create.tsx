@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
+import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { useLive } from '../live.js';
 import { listOf, type Known } from '../paymasters.js';
-import type { ContractSpec } from '../records.js';
 import { hrefOf } from '../route.js';
 import { failures } from './change.js';
 import { CycleFields, cycleOf } from './cycle.js';
-import { Field, MethodChoices, OpenForm, Options, checkedMethods } from './form.js';
+import { confirmed } from './confirmed.js';
+import { Field, Labelled, MethodChoices, OpenForm, Options, checkedMethods } from './form.js';
 import { decimal, units } from './limit.js';
 import { Select, type Choice } from './parts.js';
 
@@ -48,7 +49,7 @@ export function NewContract({ paymaster, onDone }: Props) {
   const [abi, setAbi] = useState('');
   const [from, setFrom] = useState('');
   const methods = methodsOf(abi);
-  const { data: all = [] } = useLive('contracts', () => listOf<ContractSpec>('contracts'));
+  const { data: all = [] } = useLive('contracts', () => listOf('contracts'));
   const others = [...new Map(all.map(({ spec }) => [spec.address.toLowerCase(), spec])).values()];
   const like = others.find(({ address }) => address === from);
   return (
@@ -81,16 +82,18 @@ export function NewContract({ paymaster, onDone }: Props) {
         value={from}
         pattern="0x[0-9a-fA-F]{40}"
       />
-      <label class="field wide">
-        <span>ABI, as JSON</span>
-        <textarea
-          name="abi"
-          required
-          spellcheck={false}
-          value={abi}
-          onInput={(event) => setAbi(event.currentTarget.value)}
-        />
-      </label>
+      <Labelled label="ABI, as JSON" name="abi" isWide>
+        {(state) => (
+          <textarea
+            name="abi"
+            required
+            spellcheck={false}
+            value={abi}
+            onInput={(event) => setAbi(event.currentTarget.value)}
+            {...state}
+          />
+        )}
+      </Labelled>
       <MethodChoices methods={methods} empty="Paste the ABI first." />
     </OpenForm>
   );
@@ -167,7 +170,7 @@ export function NewWebhook({ paymaster, onDone }: Props) {
         };
         const object = nameOf(`${paymaster.object}-${name}`);
         await create('policies', object, spec);
-        const { key } = await call<{ key: string }>(`/manage/v1/policies/${object}/key`);
+        const { key } = await call<Answers['getPaymasterPolicyKey']>(`/manage/v1/policies/${object}/key`);
         return `“${name}” is asked about every operation from now on. Try it by “Send a test” above. Its host knows our calls by this signing key, a secret: ${key}`;
       }}
     >
@@ -177,8 +180,6 @@ export function NewWebhook({ paymaster, onDone }: Props) {
     </OpenForm>
   );
 }
-
-type Key = { readonly previousKeyUntil: string | null };
 
 const overlaps: Readonly<Record<string, number>> = { day: 86_400, week: 604_800, hour: 3_600, none: 0 };
 
@@ -190,8 +191,17 @@ export function NewKey({ paymaster, onDone }: Props) {
       onDone={onDone}
       send={async ({ overlap = 'none' }) => {
         const seconds = overlaps[overlap] ?? 0;
+        const isSure = await confirmed({
+          title: `Give “${paymaster.name}” a new apiKey?`,
+          says:
+            seconds === 0
+              ? 'Every wallet that has the present one is refused at once.'
+              : 'Wallets must have the new one before the present one ends: then they are refused.',
+          button: 'Give a new apiKey',
+        });
+        if (!isSure) return undefined;
         const path = `/manage/v1/paymasters/${paymaster.object}/key/rotate?overlapSeconds=${seconds}`;
-        const { previousKeyUntil } = await call<Key>(path, { method: 'POST' });
+        const { previousKeyUntil } = await call<Answers['rotatePaymasterKey']>(path, { method: 'POST' });
         const former =
           previousKeyUntil === null ? 'is refused from now on' : `works until ${previousKeyUntil}`;
         return `It has a new apiKey. The one before ${former}.`;

@@ -9,10 +9,16 @@ const cycles = {
   month: 'each month of the calendar',
   never: 'never by itself',
 };
-const unchanged = { '': 'as until now' };
+const unchanged = { '': 'after the same time as until now' };
 
 /** When a limit begins to count anew. `isChange`: it may stay as it is. */
-export function CycleFields({ isChange = false }: { readonly isChange?: boolean }) {
+export function CycleFields({
+  isChange = false,
+  onChoose,
+}: {
+  readonly isChange?: boolean;
+  readonly onChoose?: (cycle: string) => void;
+}) {
   const [cycle, setCycle] = useState(isChange ? '' : 'days');
   const isLength = cycle === 'days' || cycle === 'hours';
   return (
@@ -22,10 +28,10 @@ export function CycleFields({ isChange = false }: { readonly isChange?: boolean 
         name="cycle"
         of={isChange ? { ...unchanged, ...cycles } : cycles}
         value={cycle}
-        onChoose={setCycle}
+        onChoose={(chosen) => (setCycle(chosen), onChoose?.(chosen))}
       />
       {isLength && (
-        <Field label={`How many ${cycle}`} name="length" value="1" inputMode="numeric" pattern="[0-9]+" />
+        <Field label={`How many ${cycle}`} name="value" value="1" inputMode="numeric" pattern="[0-9]+" />
       )}
       {!isLength && cycle !== '' && cycle !== 'never' && (
         <Field
@@ -39,11 +45,11 @@ export function CycleFields({ isChange = false }: { readonly isChange?: boolean 
 }
 
 /** The member of a limit that says so, of what {@link CycleFields} send. */
-export function cycleOf({ cycle = '', length, timeZone }: Readonly<Record<string, string>>): object {
+export function cycleOf({ cycle = '', value, timeZone }: Readonly<Record<string, string>>): object {
   if (cycle === '') return {};
   if (cycle === 'never') return { never: {} };
   if (cycle === 'days' || cycle === 'hours')
-    return { cycleDuration: { value: Number(length), unit: cycle.slice(0, -1) } };
+    return { cycleDuration: { value: Number(value), unit: cycle.slice(0, -1) } };
   return { calendar: { every: cycle, timeZone } };
 }
 

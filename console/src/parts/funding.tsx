@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { call } from '../api.js';
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
 import type { Known } from '../paymasters.js';
 import { Field, OpenForm, OutcomeNote, useOutcome } from './form.js';
 import { Facts, Hex, Time } from './parts.js';
@@ -7,7 +8,7 @@ import { Facts, Hex, Time } from './parts.js';
 /** A wallet in the browser, as EIP-1193 has it. */
 type Wallet = { request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown> };
 
-type Message = { readonly message: string; readonly expiresAt: string };
+type Message = Answers['createFundingMessage'];
 
 const injected = (): Wallet | undefined => (globalThis as { ethereum?: Wallet }).ethereum;
 
@@ -45,38 +46,40 @@ export function Funding({ paymaster, onDone }: { readonly paymaster: Known; read
         ]}
       </Facts>
       <OutcomeNote outcome={outcome} />
-      {wallet !== undefined && (
+      {wallet !== undefined && can() && (
         <p>
           <button type="button" onClick={() => void run(() => byWallet(wallet))}>
             Change it to the wallet of this browser
           </button>
         </p>
       )}
-      <OpenForm
-        title="Change it by a signature from elsewhere"
-        onDone={onDone}
-        send={({ address = '', signature = '' }) => set(address, signature)}
-      >
-        <p class="wide">
-          Have the wallet sign the message below (EIP-191, personal_sign), and paste what it answers.{' '}
-          <button
-            type="button"
-            onClick={() => void run(async () => `Sign it until ${(await newMessage()).expiresAt}.`)}
-          >
-            Get the message
-          </button>
-        </p>
-        {asked !== undefined && (
-          <div class="wide">
-            <pre tabIndex={0}>{asked.message}</pre>
-            <p class="quiet">
-              It can be used until <Time>{asked.expiresAt}</Time>, once.
-            </p>
-          </div>
-        )}
-        <Field label="Address of the wallet" name="address" pattern="0x[0-9a-fA-F]{40}" />
-        <Field label="Signature" name="signature" pattern="0x[0-9a-fA-F]+" />
-      </OpenForm>
+      {can() && (
+        <OpenForm
+          title="Change it by a signature from elsewhere"
+          onDone={onDone}
+          send={({ address = '', signature = '' }) => set(address, signature)}
+        >
+          <p class="wide">
+            Have the wallet sign the message below (EIP-191, personal_sign), and paste what it answers.{' '}
+            <button
+              type="button"
+              onClick={() => void run(async () => `Sign it until ${(await newMessage()).expiresAt}.`)}
+            >
+              Get the message
+            </button>
+          </p>
+          {asked !== undefined && (
+            <div class="wide">
+              <pre tabIndex={0}>{asked.message}</pre>
+              <p class="quiet">
+                It can be used until <Time>{asked.expiresAt}</Time>, once.
+              </p>
+            </div>
+          )}
+          <Field label="Address of the wallet" name="address" pattern="0x[0-9a-fA-F]{40}" />
+          <Field label="Signature" name="signature" pattern="0x[0-9a-fA-F]+" />
+        </OpenForm>
+      )}
     </>
   );
 }

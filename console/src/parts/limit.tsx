@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { call, type Me } from '../api.js';
-import type { Managed, PolicySpec } from '../records.js';
+import { askMe, request } from '../api.js';
+import { coins, count } from '../format.js';
+import type { Limit, Policy } from '../records.js';
 import { proposal } from '../proposal.js';
 import { hrefOf } from '../route.js';
 import { Chosen, useChosen } from './change.js';
@@ -8,24 +9,17 @@ import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
 import { Field, OpenForm, Options } from './form.js';
 import { Note } from './parts.js';
 
-type Enforcement = 'Enforce' | 'Shadow';
-type LimitSpec = PolicySpec & {
-  readonly enforcement?: Enforcement;
-  readonly spendingLimit?: {
-    readonly threshold?: string;
-    readonly perOperation?: string;
-    readonly thresholdType: string;
-  };
-};
-
 /** What was typed, of which limit. */
 type Edit = {
   readonly of?: string;
   readonly threshold?: string;
   readonly perOperation?: string;
   readonly enforcement?: string;
+  readonly count?: string;
+  readonly cycle?: string;
 };
 
+const counts = { anew: 'begins anew with this change', on: 'goes on, also when it is changed again' };
 const enforcements = { Enforce: 'refuse', Shadow: 'count alone (Shadow)' };
 export const units: Readonly<Record<string, string>> = {
   COUNT: 'operations',
@@ -36,13 +30,15 @@ export const units: Readonly<Record<string, string>> = {
 /** Another threshold or cycle for a limit. Before it refuses more, recorded decisions can be judged by it. */
 export function ChangeLimit({
   policies,
+  used,
   onDone,
 }: {
-  readonly policies: readonly Managed<PolicySpec>[];
+  readonly policies: readonly Policy[];
+  readonly used: readonly Limit[];
   readonly onDone: () => void;
 }) {
-  const limits = policies.filter(({ spec }: Managed<LimitSpec>) => spec.spendingLimit !== undefined);
-  const [chosen, choose] = useChosen<LimitSpec>(limits);
+  const limits = policies.filter(({ spec }) => spec.spendingLimit !== undefined);
+  const [chosen, choose] = useChosen(limits);
   const [edited, setEdited] = useState<Edit>({});
   const { spendingLimit } = chosen?.spec ?? {};
   if (chosen === undefined || spendingLimit === undefined) return null;
@@ -51,6 +47,8 @@ export function ChangeLimit({
     threshold: spendingLimit.threshold ?? '',
     perOperation: spendingLimit.perOperation ?? '',
     enforcement: spec.enforcement ?? 'Enforce',
+    count: spendingLimit.keepCount === true ? 'on' : 'anew',
+    cycle: '',
   };
   const edit: Edit = edited.of === name ? edited : { of: name };
   const next = { ...present, ...edit };
@@ -62,8 +60,13 @@ export function ChangeLimit({
     ...(next.threshold !== present.threshold && amountPatch('threshold', next.threshold)),
     ...(next.perOperation !== present.perOperation && amountPatch('perOperation', next.perOperation)),
   };
+  const isOther =
+    spendingLimit.cycleDuration !== undefined &&
+    next.threshold !== '' &&
+    next.threshold !== present.threshold;
+  const isForgotten = next.cycle !== '' || (isOther && next.count === 'anew');
   const ask = async (): Promise<void> => {
-    const { organisation } = await call<Me>('/manage/v1/me');
+    const { organisation } = await askMe();
     const members = Object.entries({ ...spendingLimit, ...patch }).filter(([, value]) => value !== null);
     proposal.value = JSON.stringify(
       {
@@ -86,15 +89,21 @@ export function ChangeLimit({
           spec: {
             // What is not changed is not sent, so that it keeps its owner.
             ...(next.enforcement !== present.enforcement && { enforcement: next.enforcement }),
-            spendingLimit: { ...patch, ...(next.threshold !== '' && cyclePatchOf(values)) },
+            spendingLimit: {
+              ...patch,
+              ...(next.count !== present.count && { keepCount: next.count === 'on' || null }),
+              ...(next.threshold !== '' && cyclePatchOf(values)),
+            },
           },
         };
-        await call(`/manage/v1/policies/${name}`, { method: 'PATCH', body });
+        const answer = await request(`/manage/v1/policies/${name}`, { method: 'PATCH', body });
+        const { warnings = [] } = (await answer.json()) as { readonly warnings?: readonly string[] };
+        const told = warnings.map((each) => ` ${each.charAt(0).toUpperCase()}${each.slice(1)}.`).join('');
         const { threshold, perOperation } = next;
         const allows = threshold === '' ? 'does not count' : `allows ${threshold}`;
         const each = perOperation === '' ? '' : ` One operation may cost ${perOperation}.`;
-        const counts = next.enforcement === 'Shadow' ? ' It counts alone, and refuses nothing.' : '';
-        return `“${spec.name}” ${allows} from now on.${each}${counts}`;
+        const alone = next.enforcement === 'Shadow' ? ' It counts alone, and refuses nothing.' : '';
+        return `“${spec.name}” ${allows} from now on.${each}${alone}${told}`;
       }}
     >
       <Chosen label="Limit" of={limits} chosen={chosen} onChoose={choose} />
@@ -129,7 +138,26 @@ export function ChangeLimit({
         onChoose={(enforcement) => setEdited({ ...edit, enforcement })}
       />
       {next.threshold !== '' && (
-        <CycleFields key={`cycle ${name} ${present.threshold === ''}`} isChange={present.threshold !== ''} />
+        <CycleFields
+          key={`cycle ${name} ${present.threshold === ''}`}
+          isChange={present.threshold !== ''}
+          onChoose={(cycle) => setEdited({ ...edit, cycle })}
+        />
+      )}
+      {isOther && next.cycle === '' && (
+        <Options
+          key={`count ${name}`}
+          label="The count"
+          name="count"
+          of={counts}
+          value={next.count}
+          onChoose={(count) => setEdited({ ...edit, count })}
+        />
+      )}
+      {present.threshold !== '' && isForgotten && (
+        <div class="wide">
+          <Note kind="warn">{forgotten(used.find(({ policy }) => policy === chosen.id))}</Note>
+        </div>
       )}
       {isStricter && (
         <div class="wide">
@@ -143,6 +171,24 @@ export function ChangeLimit({
       )}
     </OpenForm>
   );
+}
+
+function forgotten(limit: Limit | undefined): string {
+  const says = 'The count begins anew with this change: ';
+  if (limit === undefined || limit.used === null) return `${says}what was used is forgotten.`;
+  const [used, reserved, most] = (['used', 'reserved', 'threshold'] as const).map((name) =>
+    figureOf(limit, name),
+  );
+  return `${says}${used} used and ${reserved} reserved of ${most} are forgotten.`;
+}
+
+export function figureOf(
+  { rendered, ...exact }: Limit,
+  name: 'threshold' | 'used' | 'reserved' | 'remaining',
+): string {
+  const shown = rendered === null ? exact[name] : rendered[name];
+  if (shown === null) return 'by account';
+  return typeof shown === 'number' ? count(shown) : coins(shown);
 }
 
 /** As a merge patch. A limit without a threshold has no cycle. */

@@ -73,13 +73,15 @@ export type Column<T> = {
 
 export function Table<T>({
   caption,
-  columns,
+  columns: given,
   rows,
 }: {
   readonly caption: string;
-  readonly columns: readonly Column<T>[];
+  /** False: a column that is not for this token. */
+  readonly columns: readonly (Column<T> | false)[];
   readonly rows: readonly T[];
 }) {
+  const columns = given.filter((column) => column !== false);
   const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
   return (
     // Wide tables scroll by themselves; focus lets the keyboard do it. On a phone rows are below each other, with the names of
@@ -151,7 +153,7 @@ export function Tile({
   readonly label: string;
   readonly value: string;
   readonly note?: string;
-  readonly href?: string;
+  readonly href?: string | undefined;
 }) {
   const inside = (
     <>

@@ -18,17 +18,21 @@ type Props = {
   readonly times: readonly string[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
+  /** False: the values do not add up, so they are drawn as lines. Default: bars on top of each other. */
+  readonly isStacked?: boolean;
 };
 
-/** Bars on top of each other, with their legend, and the same as a table. */
-export function Plot({ title, unit, times, series, format }: Props) {
+/** Bars or lines, with their legend, and the same as a table. */
+export function Plot({ title, unit, times, series, format, isStacked = true }: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const data = JSON.stringify([times, series]);
+  const data = JSON.stringify([times, series, isStacked]);
 
   useEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
-    const plot = new UPlot(optionsOf(current, { times, series, format }), stacked(times, series), current);
+    const layers = isStacked ? stacked(times, series) : series.map(({ values }) => [...values]).reverse();
+    const drawn: UPlot.AlignedData = [times.map((at) => Date.parse(at) / 1000), ...layers];
+    const plot = new UPlot(optionsOf(current, { times, series, format, isStacked }), drawn, current);
     const fit = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height }));
     fit.observe(current);
     // Colours are read when it is drawn.
@@ -78,12 +82,12 @@ function classOf({ tone }: Series, index: number): string {
 }
 
 /** uPlot draws each series from zero, so the sums of all above are drawn first, the highest behind. */
-function stacked(times: readonly string[], series: readonly Series[]): UPlot.AlignedData {
+function stacked(times: readonly string[], series: readonly Series[]): number[][] {
   const sums = times.map(() => 0);
   const layers = series.map(({ values }) =>
     sums.map((_, index) => (sums[index] = sums[index]! + (values[index] ?? 0))),
   );
-  return [times.map((at) => Date.parse(at) / 1000), ...layers.reverse()];
+  return layers.reverse();
 }
 
 const daySeconds = 86_400;
@@ -95,7 +99,7 @@ const wholeSteps = Array.from({ length: 12 }, (_, power) =>
 
 function optionsOf(
   element: HTMLElement,
-  { times, series, format }: Pick<Props, 'times' | 'series' | 'format'>,
+  { times, series, format, isStacked }: Omit<Props, 'title' | 'unit'>,
 ): UPlot.Options {
   const secondsOf = (at = '') => Date.parse(at) / 1000;
   const [first, last] = [secondsOf(times[0]), secondsOf(times.at(-1))];
@@ -139,10 +143,10 @@ function optionsOf(
       {},
       ...series
         .map((one, index) => ({
-          fill: colour(classOf(one, index)),
-          width: 0,
-          points: { show: false },
-          paths: bars,
+          ...(isStacked
+            ? { fill: colour(classOf(one, index)), width: 0, paths: bars }
+            : { stroke: colour(classOf(one, index)), width: 2 }),
+          points: { show: !isStacked && times.length === 1 },
         }))
         .reverse(),
     ],

@@ -1,19 +1,10 @@
+import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { useLive, type Live } from '../live.js';
 import { Badge, Prose, Table, Time } from './parts.js';
 
-export type Problem = {
-  readonly check: string;
-  readonly severity: 'critical' | 'warning' | 'note';
-  readonly noun: string;
-  readonly displayName: string;
-  readonly meaning: string;
-  readonly message: string;
-  readonly remedy: string;
-  readonly since: string | null;
-};
-
-export type Problems = { readonly problems: readonly Problem[]; readonly complete: boolean };
+export type Problems = Answers['listProblems'];
+export type Problem = Problems['items'][number];
 
 export function useProblems(): Live<Problems> {
   return useLive('problems', () => call<Problems>('/manage/v1/problems'), 15_000);

@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
-import { call } from '../api.js';
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
 import { amounts, words } from '../format.js';
 import { useLive } from '../live.js';
 import type { Rule } from '../records.js';
+import { Labelled } from './form.js';
 import { Badge, Card, Shown, Table, Time } from './parts.js';
 
 /** Everything that decides about operations of a paymaster, with what it says now. */
@@ -11,28 +13,33 @@ export function Rules({ object }: { readonly object: string }) {
   const isAccount = /^0x[0-9a-fA-F]{40}$/.test(sender);
   const query = isAccount ? `?${new URLSearchParams({ sender })}` : '';
   const rules = useLive(`rules ${object}${query}`, async () => {
-    const found = await call<{ rules: readonly Rule[] }>(`/manage/v1/paymasters/${object}/rules${query}`);
-    return found.rules;
+    const found = await call<Answers['listRules']>(`/manage/v1/paymasters/${object}/rules${query}`);
+    return found.items;
   });
   return (
     <Card
       title="Rules"
       aside={
-        <label class="field">
-          <span>Of limits per account, show the share of</span>
-          <input
-            type="search"
-            value={sender}
-            placeholder="0x…"
-            onInput={(event) => setSender(event.currentTarget.value.trim())}
-          />
-        </label>
+        <Labelled
+          label="Of limits per account, show the share of"
+          says={isAccount || sender === '' ? undefined : 'Must be an address: 0x and 40 hex digits'}
+        >
+          {(state) => (
+            <input
+              type="search"
+              value={sender}
+              placeholder="0x…"
+              onInput={(event) => setSender(event.currentTarget.value.trim())}
+              {...state}
+            />
+          )}
+        </Labelled>
       }
     >
       <Shown
         live={rules}
         isEmpty={(all) => all.length === 0}
-        empty="Nothing decides yet. Register a contract, then set a limit."
+        empty={`Nothing decides yet.${can() ? ' Register a contract, then set a limit.' : ''}`}
       >
         {(all) => <RuleTable rules={all} />}
       </Shown>

@@ -1,10 +1,10 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
-import { boolean, object, text } from '../../schema/structural.js';
+import { boolean, object, text, type Infer } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
 import { decodedHex } from '../../units/hex.js';
 import { toSeconds } from '../../units/time.js';
 import type { Mode } from '../../usage/reservation.js';
-import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
+import type { PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
 import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
 import { priceStale } from '../share-texts.js';
 import {
@@ -18,15 +18,7 @@ import { ExpressionError } from './expression-error.js';
 import { declarationOf, methodsOf } from '../methods/methods.js';
 import { maxCharacters } from './parse.js';
 
-type ExpressionSpec = AppliesTo & { readonly text: string; readonly allowNoCalls?: boolean };
-/** `methods`: declarations of those that the text names, with which it was checked. */
-type ExpressionConfig = PolicyIdentity & ExpressionSpec & { readonly methods: readonly string[] };
-type Expressions = { readonly expressions?: readonly ExpressionConfig[] };
-/** Compiled at the first request: a hundred thousand paymasters live in memory, and few of them are asked. */
-type Served = ExpressionConfig & { readonly compiled: () => Expression };
-type ServedExpressions = { readonly expressions?: readonly Served[] };
-
-const schema = object<ExpressionSpec>(
+const schema = object(
   'A condition on operations, for policyType EXPRESSION: an operation for which it is false, or has an error, is refused.',
   {
     required: {
@@ -43,6 +35,14 @@ const schema = object<ExpressionSpec>(
     },
   },
 );
+
+type ExpressionSpec = Infer<typeof schema>;
+/** `methods`: declarations of those that the text names, with which it was checked. */
+type ExpressionConfig = PolicyIdentity & ExpressionSpec & { readonly methods: readonly string[] };
+type Expressions = { readonly expressions?: readonly ExpressionConfig[] };
+/** Compiled at the first request: a hundred thousand paymasters live in memory, and few of them are asked. */
+type Served = ExpressionConfig & { readonly compiled: () => Expression };
+type ServedExpressions = { readonly expressions?: readonly Served[] };
 
 /** A condition on the calls, the cost and the sender of an operation. All active expressions have to hold. */
 export const expression = {

@@ -1,27 +1,16 @@
 import { quote } from '../../errors.js';
 import { address } from '../../meta/schema-parts.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
-import { choice, list, object } from '../../schema/structural.js';
+import { choice, list, object, type Infer } from '../../schema/structural.js';
 import { checksumExpectation } from '../../units/address.js';
 import { given } from '../../units/given.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
 import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
 import { addressListOf, maxAddresses } from '../address-list.js';
 
-type Action = 'Allow' | 'Deny';
-type SendersSpec = AppliesTo & { readonly action: Action; readonly addresses: readonly string[] };
-type SendersConfig = PolicyIdentity &
-  AppliesTo & {
-    readonly action: Action;
-    /** Hash of the AddressList. */
-    readonly list: string;
-    readonly count: number;
-  };
-type Senders = { readonly senders?: readonly SendersConfig[] };
-
 const maxOfPaymaster = 10_000;
 
-const schema = object<SendersSpec>(
+const schema = object(
   'Which accounts are served, for policyType SENDERS. Of several active ones each has to let the account pass.',
   {
     required: {
@@ -38,6 +27,16 @@ const schema = object<SendersSpec>(
     optional: { appliesTo: appliesToSchema },
   },
 );
+
+type SendersSpec = Infer<typeof schema>;
+type SendersConfig = PolicyIdentity &
+  AppliesTo & {
+    readonly action: SendersSpec['action'];
+    /** Hash of the AddressList. */
+    readonly list: string;
+    readonly count: number;
+  };
+type Senders = { readonly senders?: readonly SendersConfig[] };
 
 /** Names the accounts that are served, or that are not. */
 export const senders = {

@@ -29,7 +29,8 @@ export function decideCycle(
  * else a field of the limit changed → starts now, the first time that this is seen
  * else                              → goes on
  * ```
- * A limit with the same fields is the same limit, whatever startTime it is made again with.
+ * A limit with the same fields is the same limit, whatever startTime it is made again with. With `keepCount` the threshold is not one
+ * of them.
  */
 function decideDuration(
   spec: CountedSpec & Required<Pick<SpendingLimitSpec, 'cycleDuration'>>,
@@ -45,16 +46,19 @@ function decideDuration(
     thresholdType: spec.thresholdType,
     ...(spec.startTime === undefined ? {} : { specStartTime: spec.startTime }),
   };
-  if (lasting !== undefined && isSameLimit(lasting, wanted))
-    return { startTime: lasting.startTime, ...wanted };
+  const goesOn = (known: CycleStatus | undefined): boolean =>
+    known !== undefined &&
+    isSameLimit(known, spec.keepCount === true ? { ...wanted, threshold: known.threshold } : wanted);
+  if (lasting !== undefined && goesOn(lasting)) return { startTime: lasting.startTime, ...wanted };
   const startTime =
     spec.startTime === recorded?.specStartTime ? undefined : parseInstant(spec.startTime ?? '');
   if (startTime !== undefined) return { startTime: formatInstant(startTime), ...wanted };
-  if (recorded !== undefined && isSameLimit(recorded, wanted))
-    return isRecordedAs(recorded, wanted) ? recorded : { startTime: recorded.startTime, ...wanted };
-  if (served !== undefined && isSameLimit(served, wanted))
-    return { startTime: formatInstant(served.startMs), ...wanted };
-  return { startTime: formatInstant(now), ...wanted };
+  // A status that could not be written yet records an older cycle, whose count is not the present one.
+  const going = lastBegun([recorded, served && cycleOf(served)].filter(goesOn));
+  if (going === undefined) return { startTime: formatInstant(now), ...wanted };
+  return isSameLimit(going, wanted) && isRecordedAs(going, wanted)
+    ? going
+    : { startTime: going.startTime, ...wanted };
 }
 
 /**
@@ -96,11 +100,17 @@ export function cycleOf(served: LimitConfig): CycleStatus {
   return { ...terms, startTime: formatInstant(startMs) };
 }
 
-/** Of the calendar or endless cycles that are known, the one that began last: a start that was served is never taken back. */
+/** Of the calendar or endless cycles that are known, the last one. */
 function latest(known: readonly (CycleStatus | undefined)[]): CycleStatus | undefined {
-  return known
-    .filter((each) => each !== undefined && each.durationMs === undefined)
-    .reduce((a, b) => (b !== undefined && (a === undefined || b.startTime > a.startTime) ? b : a), undefined);
+  return lastBegun(known.filter((each) => each?.durationMs === undefined));
+}
+
+/** The cycle that began last: a start that was served is never taken back. */
+function lastBegun(known: readonly (CycleStatus | undefined)[]): CycleStatus | undefined {
+  return known.reduce(
+    (a, b) => (b !== undefined && (a === undefined || b.startTime > a.startTime) ? b : a),
+    undefined,
+  );
 }
 
 /** Length of a cycle in milliseconds. */

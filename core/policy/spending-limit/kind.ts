@@ -120,7 +120,7 @@ function write(configs: readonly AnyLimitConfig[]): Limits {
   };
 }
 
-function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: EpochMs): LimitConfig {
+export function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: EpochMs): LimitConfig {
   return {
     policyId,
     name,

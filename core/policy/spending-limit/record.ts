@@ -2,13 +2,13 @@ import { quote, type Problem } from '../../errors.js';
 import { cycleUnit } from '../../meta/schema-parts.js';
 import { record as jsonRecord } from '../../schema/json-schema.js';
 import { fieldOf, isObject } from '../../schema/json-value.js';
-import { choice, object, type SchemaOf } from '../../schema/structural.js';
+import { choice, object, type Infer, type SchemaOf } from '../../schema/structural.js';
 import { decimalText } from '../../units/decimal-text.js';
 import { calendarUnits } from '../../usage/calendar.js';
 import { unitNames, type Unit } from '../../usage/units.js';
-import { cycleUnits, maxCycleValue, type CycleUnit } from '../../units/time.js';
+import { cycleUnits, maxCycleValue } from '../../units/time.js';
 import type { PolicyRecord, PolicyToRender } from '../kind.js';
-import { isCounted, type CountedSpec, type LimitScope, type SpendingLimitSpec } from './spec.js';
+import { isCounted, type CountedSpec, type SpendingLimitSpec } from './spec.js';
 import { thresholdProblem } from './threshold.js';
 
 export type DocumentedLimit = CountedSpec & Required<Pick<CountedSpec, 'cycleDuration'>>;
@@ -17,25 +17,15 @@ export type DocumentedLimit = CountedSpec & Required<Pick<CountedSpec, 'cycleDur
 const documentUnits = ['COUNT', 'NATIVE_ASSET'] as const satisfies readonly Unit[];
 type DocumentUnit = (typeof documentUnits)[number];
 
-type CycleDuration = { readonly value: number; readonly unit: CycleUnit };
-export type LimitBody = {
-  readonly type: LimitScope;
-  readonly cycleDuration: CycleDuration;
-  readonly threshold: number;
-  readonly thresholdType: DocumentUnit;
+const cycleValue: SchemaOf<number> = {
+  type: 'integer',
+  description: 'Number of units: at most 8,760 hours or 365 days.',
+  minimum: 1,
+  maximum: 8760,
+  expected: 'a whole number from 1 to 8760 (hour) or 365 (day)',
 };
-
-const cycleDuration: SchemaOf<CycleDuration> = object('Length of the cycle.', {
-  required: {
-    value: {
-      type: 'integer',
-      description: 'Number of units: at most 8,760 hours or 365 days.',
-      minimum: 1,
-      maximum: 8760,
-      expected: 'a whole number from 1 to 8760 (hour) or 365 (day)',
-    },
-    unit: cycleUnit('Unit of the cycle.'),
-  },
+const cycleDuration = object('Length of the cycle.', {
+  required: { value: cycleValue, unit: cycleUnit('Unit of the cycle.') },
 });
 const threshold: SchemaOf<number> = {
   type: 'number',
@@ -43,14 +33,16 @@ const threshold: SchemaOf<number> = {
   minimum: 0,
   expected: 'a number of 0 or more',
 };
-const thresholdType = choice<DocumentUnit>('What is counted.', documentUnits);
-const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: each user for itself.', [
+const thresholdType = choice('What is counted.', documentUnits);
+const scope = choice('PAYMASTER: all users together. SMART_ACCOUNT: each user for itself.', [
   'PAYMASTER',
   'SMART_ACCOUNT',
 ]);
 
 /** Fields of a limit in requests that create or update it. */
 export const limitFields = { type: scope, cycleDuration, threshold, thresholdType };
+const body = object('Data of a spending limit.', { required: limitFields });
+export type LimitBody = Infer<typeof body>;
 
 const cycleRecord = jsonRecord({
   value: { type: 'integer', minimum: 1 },
@@ -58,7 +50,7 @@ const cycleRecord = jsonRecord({
 });
 
 export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
-  body: object('Data of a spending limit.', { required: limitFields }),
+  body,
   normalise: withCycle,
   problems: limitProblems,
   specOf: ({ type, cycleDuration: cycle, threshold: most, thresholdType: counted }, now) => ({
@@ -93,6 +85,7 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
         never: jsonRecord({}),
         startTime: { type: 'string' },
         restartedAt: { type: 'string' },
+        keepCount: { type: 'boolean' },
         assumeUsed: { type: 'string' },
       },
     },

@@ -1,9 +1,8 @@
 import { cycleUnit, exactlyOneOf, instant } from '../../meta/schema-parts.js';
-import { choice, immutable, integer, object, text } from '../../schema/structural.js';
+import { boolean, choice, immutable, integer, object, text } from '../../schema/structural.js';
 import { maxCycleValue } from '../../units/time.js';
-import { calendarUnits, type Calendar } from '../../usage/calendar.js';
+import { calendarUnits } from '../../usage/calendar.js';
 import { unitNames, unitOf } from '../../usage/units.js';
-import type { CycleStatus, SpendingLimitSpec } from './spec.js';
 import { anyThreshold, perOperationRules, thresholdRules } from './threshold.js';
 
 /** Zero is allowed: a limit of zero refuses everything. */
@@ -16,7 +15,7 @@ const scopes = ['PAYMASTER', 'SMART_ACCOUNT'] as const;
 
 /** How long a limit counts before it begins anew: exactly one of them. */
 export const cycleFields = {
-  cycleDuration: object<NonNullable<SpendingLimitSpec['cycleDuration']>>(
+  cycleDuration: object(
     'Length of a cycle, e.g. {value: 1, unit: day}; the count begins anew with each.',
     {
       required: {
@@ -30,7 +29,7 @@ export const cycleFields = {
       fieldPath: '.value',
     },
   ),
-  calendar: object<Calendar>(
+  calendar: object(
     'Windows of a calendar, e.g. {every: month, timeZone: Europe/Berlin}. The count begins anew with each, and goes on when the limit is edited.',
     {
       required: {
@@ -44,12 +43,12 @@ export const cycleFields = {
       },
     },
   ),
-  never: object<object>('The count never begins anew by itself: {}.', { optional: {} }),
+  never: object('The count never begins anew by itself: {}.', { optional: {} }),
 };
 
 export const oneCycle = exactlyOneOf('cycleDuration', 'calendar', 'never');
 
-export const spendingLimitSchema = object<SpendingLimitSpec>(
+export const spendingLimitSchema = object(
   'A limit per cycle, per operation, or both, for policyType PAYMASTER_SA_LIMIT.',
   {
     required: {
@@ -72,6 +71,9 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
       ...cycleFields,
       restartedAt: instant(
         'Of a calendar or endless limit: a later time than before starts the count anew, e.g. after the usage store has lost its data.',
+      ),
+      keepCount: boolean(
+        'True: another threshold goes on with the count, as it does for calendar and endless limits anyway. Below what is used, nothing passes until the window ends. Default false: with cycleDuration, another threshold starts a new cycle from 0. Another cycleDuration, thresholdType or startTime always does.',
       ),
       assumeUsed: text(
         'Of an endless limit: a new value starts the count anew with so much of the threshold used, in its unit, e.g. after the usage store has lost its data.',
@@ -111,31 +113,28 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
   },
 );
 
-export const cycleStatus = object<CycleStatus>(
-  'The cycle in force, and the fields that it was started for.',
-  {
-    required: {
-      startTime: instant('When the first window began.'),
-      scope: choice('Scope at that time.', scopes),
-      threshold: text('Threshold at that time.', { maxLength: anyThreshold.maxLength }),
-      thresholdType: choice('Kind of threshold at that time.', unitNames),
-    },
-    optional: {
-      durationMs: integer('Length of a window in milliseconds.', {
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-      }),
-      calendar: object<Calendar>('The calendar at that time.', {
-        required: {
-          every: choice('Length of a window.', calendarUnits),
-          timeZone: text('Its time zone.', { maxLength: 64 }),
-        },
-      }),
-      assumeUsed: text('What counts as used from the start.', { maxLength: anyThreshold.maxLength }),
-      specAssumeUsed: text('spec.spendingLimit.assumeUsed at that time.', {
-        maxLength: anyThreshold.maxLength,
-      }),
-      specStartTime: instant('spec.spendingLimit.startTime at that time.'),
-    },
+export const cycleStatus = object('The cycle in force, and the fields that it was started for.', {
+  required: {
+    startTime: instant('When the first window began.'),
+    scope: choice('Scope at that time.', scopes),
+    threshold: text('Threshold at that time.', { maxLength: anyThreshold.maxLength }),
+    thresholdType: choice('Kind of threshold at that time.', unitNames),
   },
-);
+  optional: {
+    durationMs: integer('Length of a window in milliseconds.', {
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+    calendar: object('The calendar at that time.', {
+      required: {
+        every: choice('Length of a window.', calendarUnits),
+        timeZone: text('Its time zone.', { maxLength: 64 }),
+      },
+    }),
+    assumeUsed: text('What counts as used from the start.', { maxLength: anyThreshold.maxLength }),
+    specAssumeUsed: text('spec.spendingLimit.assumeUsed at that time.', {
+      maxLength: anyThreshold.maxLength,
+    }),
+    specStartTime: instant('spec.spendingLimit.startTime at that time.'),
+  },
+});

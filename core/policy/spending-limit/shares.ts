@@ -87,7 +87,7 @@ function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit[
  * A budget's `restartedAt` is judged when an operation is, not when the budget is compiled: all paymasters turn to the new counter at
  * once. A month that began after it is the same month without it, so that removing the field begins nothing anew.
  */
-function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
+export function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
   const window = limitWindowAt(limit, now);
   if (limit.isBudget !== true) return window;
   const { startMs, calendar } = limit;

@@ -1,4 +1,4 @@
-import type { WebhookConfig } from './spec.js';
+import type { WebhookConfig } from './schema.js';
 import { unreachable } from '../../errors.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { HostOutcome } from '../policy-hosts.js';

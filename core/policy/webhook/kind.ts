@@ -4,8 +4,7 @@ import type { PolicyIdentity, PolicyKind } from '../kind.js';
 import { decideWebhooks } from './decide.js';
 import { glanceOf } from '../modes.js';
 import { webhookRecord, type WebhookBody } from './record.js';
-import { webhookSchema } from './schema.js';
-import type { WebhookConfig, WebhookSpec } from './spec.js';
+import { webhookSchema, type WebhookConfig, type WebhookSpec } from './schema.js';
 import { checkWebhookUrl } from './webhook-url.js';
 
 type Webhooks = { readonly webhooks: readonly WebhookConfig[] };

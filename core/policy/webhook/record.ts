@@ -1,9 +1,8 @@
 import { fieldOf } from '../../schema/json-value.js';
 import { choice, number, object, text } from '../../schema/structural.js';
 import type { PolicyRecord } from '../kind.js';
-import { webhookTimeoutSeconds } from './schema.js';
+import { webhookTimeoutSeconds, type WebhookSpec } from './schema.js';
 import { deriveWebhookKey } from './signing-key.js';
-import type { WebhookSpec } from './spec.js';
 import { checkWebhookUrl } from './webhook-url.js';
 
 /** The dashboard does not rotate keys; owners do that in the resource itself. */
@@ -11,7 +10,7 @@ export type WebhookBody = Omit<WebhookSpec, 'keyGeneration' | 'previousKeyUntil'
 
 /** The signing key of a webhook is derived. The dashboard shows it once, in the answer to creating the webhook. */
 export const webhookRecord: PolicyRecord<WebhookSpec, WebhookBody> = {
-  body: object<WebhookBody>('Data of a webhook rule.', {
+  body: object('Data of a webhook rule.', {
     required: {
       url: text('Address that is asked for each operation.', { minLength: 1, maxLength: 2048 }),
     },

@@ -1,10 +1,10 @@
 import { hasPreviousKey, httpUrl, instant, neverFalls } from '../../meta/schema-parts.js';
-import { choice, integer, number, object } from '../../schema/structural.js';
-import type { WebhookSpec } from './spec.js';
+import { choice, integer, number, object, type Infer } from '../../schema/structural.js';
+import type { HostPolicy } from '../policy-hosts.js';
 
 export const webhookTimeoutSeconds = { minimum: 0.5, maximum: 10 } as const;
 
-export const webhookSchema = object<WebhookSpec>(
+export const webhookSchema = object(
   'A check by a host of yours, for policyType WEBHOOK.',
   {
     required: {
@@ -37,3 +37,8 @@ export const webhookSchema = object<WebhookSpec>(
   neverFalls('keyGeneration', 'a rotated key'),
   hasPreviousKey,
 );
+
+export type WebhookSpec = Infer<typeof webhookSchema>;
+
+/** What is served for a webhook. */
+export type WebhookConfig = HostPolicy;

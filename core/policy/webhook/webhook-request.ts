@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/json-value.js';
 import { createHmac } from 'node:crypto';
-import type { WebhookConfig } from './spec.js';
+import type { WebhookConfig } from './schema.js';
 import type { EpochSeconds } from '../../units/time.js';
 
 /** What is sent to one webhook. */

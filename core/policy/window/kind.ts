@@ -1,18 +1,13 @@
 import { quote } from '../../errors.js';
 import { instant } from '../../meta/schema-parts.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
-import { object } from '../../schema/structural.js';
+import { object, type Infer } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
 import { formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
 import type { AppliesTo, PolicyIdentity, PolicyKind } from '../kind.js';
 import { appliesIn, appliesToSchema, glanceOf, decideEach } from '../modes.js';
 
-/** RFC 3339. The window includes `from` and ends just before `until`. */
-type WindowSpec = AppliesTo & { readonly from?: string; readonly until?: string };
-type WindowConfig = PolicyIdentity & AppliesTo & { readonly from?: EpochMs; readonly until?: EpochMs };
-type Windows = { readonly windows?: readonly WindowConfig[] };
-
-const schema = object<WindowSpec>(
+const schema = object(
   'When operations pass, for policyType WINDOW: from, until, or both. Signed data expire when the window ends at the latest.',
   {
     optional: {
@@ -28,6 +23,10 @@ const schema = object<WindowSpec>(
     message: 'must be given from, until, or both',
   },
 );
+
+type WindowSpec = Infer<typeof schema>;
+type WindowConfig = PolicyIdentity & AppliesTo & { readonly from?: EpochMs; readonly until?: EpochMs };
+type Windows = { readonly windows?: readonly WindowConfig[] };
 
 /** Limits operations to a time. All active windows of a paymaster have to be open. */
 export const window = {

@@ -4,9 +4,15 @@ import type { Checks } from '../check.js';
 export const money = {
   'deposit-empty': {
     severity: 'critical',
-    what: 'The deposit that pays for gas is empty.',
+    what: 'The deposit that pays for gas covers no ordinary operation.',
     remedy: '`paymaster contract deposit`, or top up the wallet that the message names.',
     conditions: ['Funded/Empty', 'Deposited/Empty'],
+    alert: 'PaymasterDepositLow',
+  },
+  'deposit-promised': {
+    severity: 'critical',
+    what: 'What is not promised of the deposit that pays for gas covers no ordinary operation.',
+    conditions: ['Funded/Promised', 'Funded/ShareFull'],
     alert: 'PaymasterDepositLow',
   },
   'deposit-low': {
@@ -40,11 +46,16 @@ export const money = {
     what: 'A paymaster has no active limit and no budget: anyone who has its key can spend all that pays for it.',
     remedy: 'Add a PaymasterPolicy with a limit (docs/policies.md).',
   },
+  'usage-lost': {
+    severity: 'critical',
+    what: 'The usage store lost what was used of a limit, which refuses every operation until a person or its window begins it anew.',
+    conditions: ['Exhausted/UsageLost'],
+    alert: 'PaymasterUsageStoreLost',
+  },
   'limit-full': {
     severity: 'warning',
     what: 'A limit that all users share is full.',
-    remedy: 'Wait for the next cycle, or raise the threshold.',
-    conditions: ['Serving/LimitFull'],
+    conditions: ['Exhausted/LimitFull', 'Exhausted/BudgetFull'],
     alert: 'PaymasterLimitFull',
   },
   'shadow-refuses-much': {
@@ -57,7 +68,7 @@ export const money = {
     severity: 'warning',
     what: 'Operations that paid no token cost more than half of the budget of the day.',
     remedy: 'Find out why they did not pay.',
-    conditions: ['TokenLoss/BudgetLow'],
+    conditions: ['TokenLoss/BudgetLow', 'Serving/TokenBudgetFull'],
     alert: 'PaymasterTokenUnpaid',
   },
   'token-unsecured': {

@@ -43,6 +43,7 @@ export const objects = {
       'ResolvedRefs/VersionNotFound',
       'ResolvedRefs/AccountSignatureUnsupported',
       'ResolvedRefs/PaymasterNotFound',
+      'ResolvedRefs/PaymasterDeleted',
     ],
   },
   'policy-invalid': {
@@ -60,8 +61,8 @@ export const objects = {
   'secret-not-written': {
     severity: 'warning',
     what: 'The connection Secret of a paymaster is not up to date.',
-    remedy: 'Name another Secret, or read the log of the operator.',
-    conditions: ['ConnectionSecret/NotOurs', 'ConnectionSecret/WriteFailed'],
+    remedy: 'Name another Secret, label the namespace as the message says, or read the log of the operator.',
+    conditions: ['ConnectionSecret/NotOurs', 'ConnectionSecret/NotAllowed', 'ConnectionSecret/WriteFailed'],
   },
   'shadow-unread': {
     severity: 'note',

@@ -41,12 +41,12 @@ export const processes = {
     severity: 'warning',
     what: 'A replica takes no traffic: it starts, stops, or its checks fail.',
     remedy: 'Do what the check says.',
-    readiness: ['serving', 'warm-up'],
+    readiness: ['serving', 'mounts', 'warm-up'],
     alert: 'PaymasterNotReady',
   },
   'nothing-served': {
     severity: 'warning',
-    what: 'A replica has no paymaster to serve.',
+    what: 'A replica has no paymaster that it can sign for.',
     remedy: 'Apply a Chain, an Organisation and a Paymaster, and see their conditions.',
     readiness: ['paymasters'],
   },
@@ -65,7 +65,7 @@ export const processes = {
   'webhook-failing': {
     severity: 'critical',
     what: 'A webhook does not answer, so its policy refuses.',
-    conditions: ['Serving/WebhookFailing'],
+    conditions: ['HostFailing/WebhookFailing'],
     alert: 'PaymasterWebhookFailing',
   },
 } as const satisfies Checks;

@@ -1,11 +1,11 @@
 import type { Change, ChangeQuery } from '../../../core/ledger/change.js';
 import { kinds } from '../../../core/resources/kinds.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { arrayOf } from '../../../core/schema/json-schema.js';
 import { given as withValues } from '../../../core/units/given.js';
 import type { Table } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { instant, integer, name, oneOf, text } from '../parameters.js';
-import { about, shapeOf } from '../shape.js';
+import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import type { Questions } from './fair-ledger.js';
 import { rangeOf } from './range.js';
@@ -75,14 +75,8 @@ export const changesEndpoint = endpoint({
     limit: integer(`Writes of a page. Default ${pageSize}.`, 1, maxPageSize),
   },
   form: 'table',
-  schema: record({
-    items: arrayOf(changeShape.schema),
-    nextCursor: { ...schemas.textOrNull, description: 'For the next page; null on the last one.' },
-  }),
-  example: {
-    items: [changeShape.example],
-    nextCursor: null,
-  },
+  schema: listSchemaOf(changeShape.schema),
+  example: wholeList([changeShape.example]),
 
   async handle(tools, { principal, given }) {
     const { changes } = requireLedger(tools, principal);

@@ -1,8 +1,8 @@
+import { listSchemaOf, wholeList } from '../shape.js';
 import { DomainError } from '../../../core/errors.js';
 import type { DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
 import { isRecordId } from '../../../core/ledger/record-id.js';
 import { refusals, type RefusalReason } from '../../../core/refusal.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import type { Principal } from '../auth.js';
 import type { Table } from '../call.js';
@@ -44,25 +44,18 @@ export const decisionsEndpoint = endpoint({
       'Only of this request: the id in our answer, or the X-Request-Id that the caller sent.',
       128,
     ),
-    cursor: text('`cursor` of the answer before; all other parameters as before.', 400),
+    cursor: text(
+      '`nextCursor` of the answer before; all other parameters as before. A page may be short or empty when a search takes long: go on.',
+      400,
+    ),
     limit: integer(`Decisions of a page. Default ${pageSize}.`, 1, maxPageSize),
   },
   form: 'table',
-  schema: record({
-    from: schemas.time,
-    to: schemas.time,
-    decisions: arrayOf(decisionShape.schema),
-    cursor: {
-      ...schemas.textOrNull,
-      description:
-        'For the next page; null on the last one. A page may be short or empty when a search takes long: go on.',
-    },
-  }),
+  schema: listSchemaOf(decisionShape.schema, { from: schemas.time, to: schemas.time }),
   example: {
     from: '2025-12-31T00:01:00.000Z',
     to: '2026-01-01T00:01:00.000Z',
-    decisions: [decisionShape.example],
-    cursor: null,
+    ...wholeList([decisionShape.example]),
   },
 
   async handle(tools, { principal, given }) {
@@ -85,8 +78,8 @@ export const decisionsEndpoint = endpoint({
       data: {
         from: formatInstant(range.from),
         to: formatInstant(range.to),
-        decisions: await rendered(names, decisions),
-        cursor:
+        items: await rendered(names, decisions),
+        nextCursor:
           next === undefined ? null : formatCursor({ from: range.from, to: range.to, before: next }, bound),
       },
       table: tableOf(ledger, query, names),

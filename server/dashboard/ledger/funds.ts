@@ -1,8 +1,8 @@
 import { formatAccount, type AccountName, type FundsHistory } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { arrayOf } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
-import { formatDecimal, gwei, gweiToWei } from '../../../core/units/wei.js';
+import { formatDecimal, gwei, gweiFloor, gweiToWei, type Gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
@@ -11,7 +11,7 @@ import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { uuid } from '../parameters.js';
-import { about, coins, inCoins, shapeOf } from '../shape.js';
+import { about, coins, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import type { Questions } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import { requireLedger } from './require-ledger.js';
@@ -101,8 +101,8 @@ export const fundsEndpoint = endpoint({
   cost: 'reading',
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   form: 'table',
-  schema: record({ accounts: arrayOf(fundsShape.schema) }),
-  example: { accounts: [fundsShape.example] },
+  schema: listSchemaOf(fundsShape.schema),
+  example: wholeList([fundsShape.example]),
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
@@ -115,7 +115,7 @@ export const fundsEndpoint = endpoint({
     const accounts = held.map((each, at) =>
       fundsShape.render({ ...each, paymasters: paid[at]?.paymasters ?? [] }),
     );
-    return { data: { accounts }, table: tableOf(fundsShape.columns, accounts) };
+    return { data: wholeList(accounts), table: tableOf(fundsShape.columns, accounts) };
   },
 });
 
@@ -131,6 +131,7 @@ export async function readAccounts(
   const spent = new Map(histories.map(({ account, spentWei }) => [formatAccount(account), spentWei]));
   const sampled = await ledger.funds({ accounts, from: (now - freshMs) as EpochMs, to: now });
   const prices = new Map(sampled.map((history) => [formatAccount(history.account), newestPrice(history)]));
+  const samples = new Map(sampled.map(({ account, samples: of }) => [formatAccount(account), of.at(-1)]));
   const states = await statesOf(tools, accounts);
   return accounts.map((account) => {
     const name = formatAccount(account);
@@ -138,13 +139,18 @@ export async function readAccounts(
     const { at, usdPerNative } = prices.get(name) ?? {};
     return {
       ...account,
-      balanceWei: balance === undefined ? undefined : gweiToWei(balance),
+      balanceWei: balance === undefined ? undefined : exactly(balance, samples.get(name)?.balanceWei),
       promisedWei: gweiToWei(reserved),
       burnWeiPerHour: (spent.get(name) ?? 0n) / 24n,
       usdPerNative,
       at,
     };
   });
+}
+
+/** A balance that limits count in gwei: in wei, if the newest record is of the same balance. */
+function exactly(balance: Gwei, recorded: bigint | undefined): bigint {
+  return recorded !== undefined && gweiFloor(recorded) === balance ? recorded : gweiToWei(balance);
 }
 
 /** Of the samples that have one. */

@@ -4,7 +4,7 @@ import {
   limitShares,
   type CompiledLimit,
 } from '../../../core/policy/spending-limit/shares.js';
-import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { never } from '../../../core/usage/window.js';
@@ -14,7 +14,7 @@ import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { address, uuid } from '../parameters.js';
-import { about, orNull, shapeOf } from '../shape.js';
+import { about, listSchemaOf, orNull, shapeOf, wholeList } from '../shape.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import * as schemas from './schemas.js';
 
@@ -88,14 +88,14 @@ export const limitsEndpoint = endpoint({
     sender: address('The account whose share of limits per account is shown.'),
   },
   form: 'table',
-  schema: record({ limits: arrayOf(limitShape.schema) }),
-  example: { limits: [limitShape.example] },
+  schema: listSchemaOf(limitShape.schema),
+  example: wholeList([limitShape.example]),
 
   async handle(tools, { principal, given }) {
     const limits: object[] = [];
     for (const config of await ownPaymasters(tools, principal, given.paymasterId))
       limits.push(...(await readLimits(tools.usage, config, given.sender)));
-    return { data: { limits }, table: tableOf(figures.columns, limits) };
+    return { data: wholeList(limits), table: tableOf(figures.columns, limits) };
   },
 });
 

@@ -1,4 +1,4 @@
-import { microDollars, type Prices } from '../../../core/ledger/prices.js';
+import { microDollars, type HourPrice, type Prices } from '../../../core/ledger/prices.js';
 import {
   missingBalances,
   mostTransfers,
@@ -118,31 +118,25 @@ const accountShape = shapeOf<Account>()({
   ],
 });
 
-type Price = {
-  readonly chainId: number;
-  readonly hour: EpochMs;
-  readonly usdPerNative: bigint;
-  readonly at: EpochMs;
-};
-
-const priceShape = shapeOf<Price>()({
+const priceShape = shapeOf<HourPrice>()({
   chainId: [schemas.integer, 31337],
   hour: [schemas.time, '2026-01-01T00:00:00.000Z'],
   usdPerCoin: [schemas.text, '2000', ({ usdPerNative }) => formatDecimal(usdPerNative, 18)],
   pricedAt: [schemas.time, '2026-01-01T00:00:12.000Z', ({ at }) => at],
 });
 
-type Statement = Range & { readonly accounts: readonly Account[]; readonly prices: readonly Price[] };
+type Statement = Range & { readonly accounts: readonly Account[]; readonly prices: readonly HourPrice[] };
 
 export const statementShape = shapeOf<Statement>()({
   month: [schemas.text, '2026-01', ({ from }) => monthOf(from)],
   from: [schemas.time, '2026-01-01T00:00:00.000Z'],
   to: [schemas.time, '2026-02-01T00:00:00.000Z'],
-  accounts: [
+  items: [
     arrayOf(accountShape.schema),
     [accountShape.example],
     ({ accounts }) => accounts.map(accountShape.render),
   ],
+  nextCursor: [schemas.textOrNull, null, () => null],
   prices: [
     arrayOf(priceShape.schema, 'That the dollars are made with, by hour.'),
     [priceShape.example],
@@ -234,7 +228,7 @@ function heldLine(balance: BalanceAt | undefined, chainId: number, prices: Price
 export function usedPrices(
   used: readonly { readonly chainId: number; readonly hour: EpochMs }[],
   prices: Prices,
-): readonly Price[] {
+): readonly HourPrice[] {
   const hours = new Map(used.map((one) => [`${one.chainId} ${one.hour}`, one]));
   return [...hours.values()]
     .toSorted((a, b) => a.chainId - b.chainId || a.hour - b.hour)

@@ -2,7 +2,7 @@ import { DomainError, invalidInput } from '../../../core/errors.js';
 import { microDollars, noDollars, pricesFor, pricesOf } from '../../../core/ledger/prices.js';
 import { dollarsOfUsage, spentName, type SpentQuery } from '../../../core/ledger/spent.js';
 import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../../core/ledger/query.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { arrayOf } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import type { NamedKind } from '../../../core/ledger/object-names.js';
@@ -11,7 +11,7 @@ import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
 import { endpoint } from '../endpoint.js';
 import { instant, name, oneOf, uuid } from '../parameters.js';
-import { about, inCoins, shapeOf } from '../shape.js';
+import { about, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { tokenPayment } from './decision-record.js';
 import type { Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
@@ -60,7 +60,11 @@ const rowShape = shapeOf<Shown>()({
     },
     null,
   ],
-  sponsored: [schemas.count, 12],
+  asks: [about(schemas.count, 'Requests that were answered with signed data, repeated ones included.'), 14],
+  sponsored: [
+    about(schemas.count, 'Operations that were promised. One account and nonce counts once, as in limits.'),
+    12,
+  ],
   refused: [schemas.count, 1],
   mined: [about(schemas.count, 'Reverted ones included: they were paid for.'), 11],
   reverted: [schemas.count, 0],
@@ -107,14 +111,14 @@ export const usageEndpoint = endpoint({
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
     step: oneOf('Length of a row, in UTC. Default day.', usageSteps),
     groupBy: oneOf(
-      'One row per value. An operation with several calls counts in each of its contracts and methods, its money is divided among them; it counts in full for each of its policies. By sender only whole days are counted.',
+      'One row per value. An operation with several calls counts in each of its contracts and methods, so counts do not add up there, while its money is divided among them; it counts in full for each of its policies. By sender only whole days are counted.',
       groups,
     ),
     label: name('With groupBy=label: the label of paymasters by whose values is grouped, e.g. team.'),
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
   },
   form: 'table',
-  schema: record({
+  schema: listSchemaOf(rowShape.schema, {
     from: schemas.time,
     to: schemas.time,
     step: { enum: usageSteps },
@@ -123,15 +127,14 @@ export const usageEndpoint = endpoint({
       type: 'boolean',
       description: 'False: an operation may count in several rows, so they do not add up.',
     },
-    rows: arrayOf(rowShape.schema),
   }),
   example: {
     from: '2026-01-01T00:00:00.000Z',
     to: '2026-01-02T00:00:00.000Z',
     step: 'day',
     groupBy: 'method',
-    additive: true,
-    rows: [rowShape.example],
+    additive: false,
+    ...wholeList([rowShape.example]),
   },
 
   async handle(tools, { principal, given }) {
@@ -199,7 +202,7 @@ export const usageEndpoint = endpoint({
         step,
         groupBy: groupBy ?? null,
         additive: groupBy === undefined || groupBy === 'label' || usageGroups[groupBy].additive,
-        rows: rendered,
+        ...wholeList(rendered),
       },
       table: tableOf(rowShape.columns, rendered),
     };

@@ -3,7 +3,7 @@ import type { Chain } from '../../../core/resources/chain.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { endpoint } from '../endpoint.js';
 import { address, chainId, exampleAddress, text } from '../record-schemas.js';
-import { about, shapeOf } from '../shape.js';
+import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 const chainShape = shapeOf<Chain>()({
@@ -34,8 +34,8 @@ export const chainsEndpoint = endpoint({
   path: '/chains',
   scope: 'organisation',
   needs: ['read'],
-  schema: record({ chains: arrayOf(chainShape.schema) }),
-  example: { chains: [chainShape.example] },
+  schema: listSchemaOf(chainShape.schema),
+  example: wholeList([chainShape.example]),
 
   async handle({ resources }, { principal }) {
     const { chains: allowed } = principal.organisation.spec;
@@ -44,6 +44,6 @@ export const chainsEndpoint = endpoint({
     );
     // Of two Chains with one id only the older one counts.
     const older = new Map(chains.toReversed().map((chain) => [chain.spec.chainId, chain]));
-    return { data: { chains: [...older.values()].toReversed().map(chainShape.render) } };
+    return { data: wholeList([...older.values()].toReversed().map(chainShape.render)) };
   },
 });

@@ -1,54 +1,68 @@
 import { paymasterIdOf } from '../../../core/config/ids.js';
-import { record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { eachObject } from '../../../adapters/resources/pages.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import { findChain } from '../paymasters.js';
 import { text } from '../record-schemas.js';
-import type { NounKind } from './nouns.js';
+import { isDeclared, type Child } from './children.js';
 
 const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
 /** Objects that an answer names; all of them are counted. */
-const mostNames = 100;
+export const mostNames = 100;
 
 function namesOf(description: string): JsonSchema {
   const names = { type: 'array', items: text, maxItems: mostNames } as const;
   return { ...record({ count: { type: 'integer', minimum: 0 }, names }), description };
 }
 
-/** What ends with an object. Of contracts and policies nothing does besides themselves. */
-export const deletionSchema = record({
-  name: text,
-  dryRun: { type: 'boolean' },
-  ends: record(
-    {},
-    {
-      apiKey: {
-        type: 'boolean',
-        description:
-          'The apiKey is refused. A paymaster that is made again with this name gets the same key.',
+/** What ends with an object, and of a paymaster what stays. */
+export const deletionSchema = record(
+  {
+    name: text,
+    dryRun: { type: 'boolean' },
+    ends: record(
+      {},
+      {
+        apiKey: {
+          type: 'boolean',
+          description:
+            'The apiKey is refused. A paymaster that is made again with this name gets the same key.',
+        },
+        livePromises: {
+          ...countOrNull,
+          description: `Signed operations that may still be mined: they stay valid until they expire, are settled and counted. At most ${1000} are counted; null where no ledger is kept.`,
+        },
+        fundingAddress: {
+          type: ['string', 'null'],
+          description:
+            'Wallet whose deposit paid: it stays on chain, and its owner withdraws it. Null: a default of the platform.',
+        },
+        contracts: namesOf('Those that belong to it: they end with it by cascade=true.'),
+        policies: namesOf('The same.'),
       },
-      livePromises: {
-        ...countOrNull,
-        description: `Signed operations that may still be mined: they stay valid until they expire, are settled and counted. At most ${1000} are counted; null where no ledger is kept.`,
-      },
-      fundingAddress: {
-        type: ['string', 'null'],
-        description:
-          'Wallet whose deposit paid: it stays on chain, and its owner withdraws it. Null: a default of the platform.',
-      },
-      contracts: namesOf('They stay, refer to nothing, and can be deleted.'),
-      policies: namesOf('The same.'),
+    ),
+  },
+  {
+    cascade: {
+      type: 'boolean',
+      description:
+        'Of a paymaster. Without it one to which contracts or policies belong is not deleted (409).',
     },
-  ),
-});
+    stays: arrayOf(
+      record({ kind: { enum: ['SmartContract', 'PaymasterPolicy'] }, name: text, manager: text }),
+      `Contracts and policies that a manager such as kubectl or Argo CD declares, at most ${mostNames}. They stay, also with cascade=true: remove them from its manifests.`,
+    ),
+  },
+);
 
-export const deletionExample = {
+export const deletionExample = { name: 'daily', dryRun: true, ends: {} };
+export const paymasterDeletionExample = {
   name: 'shop',
   dryRun: true,
+  cascade: true,
   ends: {
     apiKey: true,
     livePromises: 2,
@@ -56,26 +70,27 @@ export const deletionExample = {
     contracts: { count: 1, names: ['shop-counter'] },
     policies: { count: 2, names: ['shop-gas-per-user', 'shop-operations-per-day'] },
   },
+  stays: [{ kind: 'PaymasterPolicy', name: 'shop-office-hours', manager: 'argocd' }],
 };
 
-export async function endsWith(tools: Tools, call: Call, object: Resources[NounKind]): Promise<object> {
-  if (object.kind !== 'Paymaster') return {};
-  const { name } = object.metadata;
-  const { namespace } = call.principal;
-  const referring = async (kind: 'SmartContract' | 'PaymasterPolicy') => {
-    const names: string[] = [];
-    let count = 0;
-    const options = { namespace, fields: { 'spec.paymasterRef.name': name } };
-    for await (const { metadata } of eachObject(tools.resources, kind, options))
-      if ((count += 1) <= mostNames) names.push(metadata.name);
-    return { count, names };
+export async function endsWith(
+  tools: Tools,
+  call: Call,
+  paymaster: Resources['Paymaster'] | undefined,
+  children: readonly Child[],
+): Promise<object> {
+  const own = (kind: Child['kind']) => {
+    const names = children.filter((each) => each.kind === kind && !isDeclared(each)).map(({ name }) => name);
+    return { count: names.length, names: names.slice(0, mostNames) };
   };
   return {
-    apiKey: true,
-    livePromises: await livePromises(tools, call, object),
-    fundingAddress: object.spec.funding?.address ?? null,
-    contracts: await referring('SmartContract'),
-    policies: await referring('PaymasterPolicy'),
+    ...(paymaster && {
+      apiKey: true,
+      livePromises: await livePromises(tools, call, paymaster),
+      fundingAddress: paymaster.spec.funding?.address ?? null,
+    }),
+    contracts: own('SmartContract'),
+    policies: own('PaymasterPolicy'),
   };
 }
 

@@ -8,6 +8,7 @@ import { currentApiKey } from '../auth.js';
 import type { Body } from '../endpoint.js';
 import { endpoint } from '../endpoint.js';
 import { text } from '../record-schemas.js';
+import { about } from '../shape.js';
 import { nouns } from './nouns.js';
 import { present } from './object-changes.js';
 import { ruleOfContracts } from './policy-rules.js';
@@ -76,15 +77,18 @@ export const explainEndpoint = endpoint({
   },
   schema: {
     description: 'As pm_explainSponsorship answers; /openrpc.json of the JSON-RPC server has every member.',
-    ...openRecord({
-      mode: { enum: ['SPONSORED', 'ERC20'] },
-      sponsored: {
-        type: ['boolean', 'null'],
-        description: 'Null: everything else passes, and webhooks that were not asked decide.',
+    ...openRecord(
+      {
+        mode: { enum: ['SPONSORED', 'ERC20'] },
+        sponsored: {
+          type: ['boolean', 'null'],
+          description: 'Null: everything else passes, and webhooks that were not asked decide.',
+        },
+        steps: arrayOf(step, 'In order. The first that does not pass is why it would be refused.'),
+        rules: arrayOf(ruleSchema, 'Every rule of the paymaster, with what it says about the operation.'),
       },
-      steps: arrayOf(step, 'In order. The first that does not pass is why it would be refused.'),
-      rules: arrayOf(ruleSchema, 'Every rule of the paymaster, with what it says about the operation.'),
-    }),
+      { reason: about(text, 'Of the first step that does not pass.') },
+    ),
   },
   example: {
     mode: 'SPONSORED',

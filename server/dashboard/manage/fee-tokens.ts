@@ -4,12 +4,12 @@ import { createLimited } from '../../../core/problems/limited.js';
 import { problemsOf } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { FeeToken } from '../../../core/resources/fee-token.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { arrayOf } from '../../../core/schema/json-schema.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { findChain } from '../paymasters.js';
 import { address, exampleAddress, text } from '../record-schemas.js';
-import { about, shapeOf } from '../shape.js';
+import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 type Shown = FeeToken & { readonly now: EpochMs };
@@ -50,11 +50,10 @@ export const feeTokensEndpoint = endpoint({
   path: '/chains/:chainId/tokens',
   scope: 'organisation',
   needs: ['read'],
-  schema: record({
+  schema: listSchemaOf(tokenShape.schema, {
     versions: arrayOf(text, 'Of paymasters that take tokens on this chain.'),
-    tokens: arrayOf(tokenShape.schema),
   }),
-  example: { versions: ['1.1.0'], tokens: [tokenShape.example] },
+  example: { versions: ['1.1.0'], ...wholeList([tokenShape.example]) },
 
   async handle(tools, { principal, params: { chainId = '' } }) {
     const { chains } = principal.organisation.spec;
@@ -68,7 +67,9 @@ export const feeTokensEndpoint = endpoint({
         versions: chain.profiles
           .filter(({ addresses }) => addresses.token !== undefined)
           .map(({ version }) => version),
-        tokens: byAge(feeTokens).map((token) => tokenShape.render({ ...token, now: tools.clock.now() })),
+        ...wholeList(
+          byAge(feeTokens).map((token) => tokenShape.render({ ...token, now: tools.clock.now() })),
+        ),
       },
     };
   },

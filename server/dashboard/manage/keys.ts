@@ -102,6 +102,7 @@ function endpointsOf<K extends Keyed>(
       ...shared,
       operationId: `rotate${noun.kind}Key`,
       summary: `Give a ${noun.one} a new key; with If-Match, only once`,
+      isSecret: true,
       method: 'post',
       path: `/${path}/:name/key/rotate`,
       errors: {

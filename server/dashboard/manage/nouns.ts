@@ -2,7 +2,7 @@ import { contractIdOf, paymasterIdOf, policyIdOf } from '../../../core/config/id
 import type { Tenant } from '../../../core/config/tenant.js';
 import { maxContracts } from '../../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../../core/config/too-many.js';
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, type Problem } from '../../../core/errors.js';
 import { dataOf, methodsNamedBy, policyKindOf } from '../../../core/policy/derived.js';
 import {
   addMethod,
@@ -24,6 +24,7 @@ import { policySpecExample } from '../policy-record.js';
 import { requireRoom } from '../policies.js';
 import { requireMethods } from '../smart-contracts.js';
 import { rulesOfPolicies } from './policy-rules.js';
+import { remarksOnLimit, type Remarks } from './remarks.js';
 
 /** Kinds of objects that an organisation makes. */
 export type NounKind = 'Paymaster' | 'SmartContract' | 'PaymasterPolicy';
@@ -35,8 +36,8 @@ export type Noun<K extends NounKind = NounKind> = {
   readonly kind: K;
   readonly one: string;
   idOf(tenant: Tenant, name: string): string;
-  /** Two objects that may not both be there. */
-  clashes(left: Spec<K>, right: Spec<K>): boolean;
+  /** The field of which two objects may not have the same; undefined: both may be there. */
+  clash(left: Spec<K>, right: Spec<K>): 'name' | 'address' | undefined;
   readonly quota: Parameters<typeof requireQuota>[2];
   /** Checks what a schema cannot check, and throws. `current`: before the change. */
   check(tools: Tools, call: Call, spec: Spec<K>, siblings: Siblings<K>, current?: Spec<K>): Promise<void>;
@@ -46,6 +47,8 @@ export type Noun<K extends NounKind = NounKind> = {
     readonly value: boolean;
     readonly needs: readonly TokenScope[];
   };
+  /** What the answer to a change says about it; absent: nothing. */
+  remarks?(tools: Tools, principal: Principal, before: Resources[K], after: Spec<K>): Promise<Remarks>;
   readonly example: Spec<K>;
   /** What answers show besides what is stored. Absent: nothing. */
   readonly beside?: Beside<K>;
@@ -61,11 +64,17 @@ export type Beside<K extends NounKind> = {
 /** Of the same owner, without itself. Contracts are counted only: each may have 200 kB. */
 type Siblings<K extends NounKind> = { readonly count: number; readonly objects: readonly Resources[K][] };
 
+type Named = { readonly name: string };
+
+function sameName(left: Named, right: Named): 'name' | undefined {
+  return left.name === right.name ? 'name' : undefined;
+}
+
 const paymasters: Noun<'Paymaster'> = {
   kind: 'Paymaster',
   one: 'paymaster',
   idOf: paymasterIdOf,
-  clashes: (left, right) => left.chainId === right.chainId && left.name === right.name,
+  clash: (left, right) => (left.chainId === right.chainId ? sameName(left, right) : undefined),
   quota: 'paymasters',
   async check(tools, { principal }, spec, _siblings, current) {
     if (current === undefined) await requireProfile(tools, principal, spec);
@@ -78,8 +87,8 @@ const contracts: Noun<'SmartContract'> = {
   kind: 'SmartContract',
   one: 'contract',
   idOf: contractIdOf,
-  clashes: (left, right) =>
-    left.name === right.name || left.address.toLowerCase() === right.address.toLowerCase(),
+  clash: (left, right) =>
+    left.address.toLowerCase() === right.address.toLowerCase() ? 'address' : sameName(left, right),
   quota: 'contractsPerPaymaster',
   async check(tools, call, { abi, whitelistedMethods = [] }, { count }, current) {
     if (current === undefined && count >= maxContracts)
@@ -101,7 +110,7 @@ const policies: Noun<'PaymasterPolicy'> = {
   kind: 'PaymasterPolicy',
   one: 'policy',
   idOf: policyIdOf,
-  clashes: (left, right) => left.name === right.name,
+  clash: sameName,
   quota: 'policiesPerPaymaster',
   async check(tools, call, spec, { objects }, current) {
     const kind = policyKindOf(spec.policyType);
@@ -112,15 +121,23 @@ const policies: Noun<'PaymasterPolicy'> = {
         webhookUrls: tools.webhookUrls,
         methods: await methodsFor(tools, call, spec),
       });
-    if (problem !== undefined) throw new DomainError('INVALID_INPUT', problem);
+    if (problem !== undefined)
+      throw new DomainError('INVALID_INPUT', problem, { problems: problemsOf(problem) });
     const wasActive = current !== undefined && current.active !== false;
     if (spec.active !== false && !wasActive) requireRoom(objects, spec.policyType);
   },
   // A pause widens what is sponsored.
   stop: { field: 'active', value: false, needs: [] },
+  remarks: remarksOnLimit,
   example: policySpecExample,
   beside: rulesOfPolicies,
 };
+
+/** Sentences about a spec begin with its field: `spec.window.from must be an RFC 3339 time, got "x".` */
+function problemsOf(sentence: string): readonly Problem[] {
+  const [field = '', expected] = sentence.replace(/\.$/, '').split(' must be ', 2);
+  return expected === undefined ? [] : [{ field, expected }];
+}
 
 /** The methods that a policy names, as contracts of its paymaster declare them; contracts without such a name are not read. */
 async function methodsFor(

@@ -13,6 +13,7 @@ import { requireQuota, unlessDeleted } from '../lookups.js';
 import { dashboardManager } from '../writes.js';
 import { editOf, manifestFields, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
+import { none, type Remarks } from './remarks.js';
 import { etagOf, maxLabels, versionOf, type WrittenBody } from './record.js';
 
 // How the endpoints of a noun change its objects.
@@ -42,12 +43,24 @@ export async function change<K extends NounKind>(
   noun: Noun<K>,
   next: (shown: Written) => Written | Promise<Written>,
 ): Promise<Resources[K]> {
+  return (await tellChange(tools, call, noun, next)).object;
+}
+
+/** The same, with what is to be said about it. `isDry`: the object stays as it is. */
+export async function tellChange<K extends NounKind>(
+  tools: Tools,
+  call: Call,
+  noun: Noun<K>,
+  next: (shown: Written) => Written | Promise<Written>,
+  isDry = false,
+): Promise<{ readonly object: Resources[K]; readonly remarks: Remarks }> {
   const key = keyOfCall(noun, call);
   const { spec: schema } = definitions[noun.kind];
   const plan = async (
     object: Resources[K],
     owned: Parameters<Parameters<typeof tools.writes.edit<K>>[2]>[1],
   ) => {
+    remarks = none;
     requireMatch(call, object);
     const current = writtenOf(object);
     const wanted = await next({ ...current, spec: redact(schema, current.spec) as Tree });
@@ -55,19 +68,23 @@ export async function change<K extends NounKind>(
     refuse(validate(noun, key, whole, object));
     try {
       const edit = editOf<K>(object, owned, whole, dashboardManager);
-      if (edit !== undefined)
-        await admit(tools, call, noun, key.name, whole.spec as Resources[K]['spec'], object.spec);
-      return edit;
+      if (edit === undefined) return undefined;
+      const spec = whole.spec as Resources[K]['spec'];
+      await admit(tools, call, noun, key.name, spec, object.spec);
+      remarks = (await noun.remarks?.(tools, call.principal, object, spec)) ?? none;
+      return isDry ? undefined : edit;
     } finally {
       asked = { object, wanted };
     }
   };
+  let remarks = none;
   let asked: { readonly object: Resources[K]; readonly wanted: Written } | undefined;
   try {
-    return await unlessDeleted(
+    const object = await unlessDeleted(
       () => unknown(noun, key),
       () => tools.turns.run(turnOf(noun, call), () => tools.writes.edit(noun.kind, key, plan)),
     );
+    return { object, remarks };
   } catch (error) {
     if (!isDomainError(error, 'FIELD_OWNED') || asked === undefined) throw error;
     const { metadata, ...fields } = manifestFields(asked.object, asked.wanted, dashboardManager);
@@ -102,7 +119,8 @@ async function admit<K extends NounKind>(
   const fields = owner === undefined ? {} : { fields: { 'spec.paymasterRef.name': owner } };
   for await (const other of eachObject(tools.resources, noun.kind, { namespace, ...fields })) {
     if (other.metadata.name === name) continue;
-    if (noun.clashes(spec, other.spec)) throw exists(noun, other.metadata.name);
+    const clash = noun.clash(spec, other.spec);
+    if (clash !== undefined) throw exists(noun, other.metadata.name, `spec.${clash}`);
     count += 1;
     if (noun.kind !== 'SmartContract') objects.push(other);
   }
@@ -190,8 +208,10 @@ function turnOf({ kind }: Noun, { principal }: Call): string {
   return `${kind} of ${principal.namespace}`;
 }
 
-function exists({ one }: Noun, name: string): DomainError {
-  return new DomainError('OBJECT_EXISTS', `The ${one} ${quote(name)} has this name or place already`);
+function exists({ one }: Noun, name: string, field = 'name'): DomainError {
+  return new DomainError('OBJECT_EXISTS', `The ${one} ${quote(name)} has this name or place already`, {
+    problems: [{ field, expected: `free, and the ${one} ${quote(name)} has it` }],
+  });
 }
 
 export function unknown({ one }: Noun, { name }: ObjectKey): DomainError {

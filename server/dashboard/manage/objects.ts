@@ -6,37 +6,46 @@ import { endpoint, type Endpoint } from '../endpoint.js';
 import { readList, section, pageParameters } from '../lists.js';
 import { unlessDeleted } from '../lookups.js';
 import { boolean, integer, text } from '../parameters.js';
-import { deletionExample, deletionSchema, endsWith } from './deletion.js';
+import { deletePaymaster } from './delete-paymaster.js';
+import { deletionExample, deletionSchema, paymasterDeletionExample } from './deletion.js';
 import { mergePatch, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 import {
-  change,
   create,
   keyOf,
   keyOfCall,
   nextOf,
   present,
   requireMatch,
+  tellChange,
   unknown,
 } from './object-changes.js';
-import { bodyOf, etagOf, listSchemaOf, objectShape, type WrittenBody } from './record.js';
+import { listSchemaOf } from '../shape.js';
+import { bodyOf, etagOf, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {
   const { kind, one, stop, beside } = noun;
   const name = `${one[0]?.toUpperCase() ?? ''}${one.slice(1)}`;
-  const { schema, example, viewOf } = objectShape(noun);
+  const { schema, example, viewOf, glanceSchema, glanceOf } = objectShape(noun);
+  // Statements name paymasters, and a token that may stop one must find it.
+  const isListed = kind === 'Paymaster';
+  const orGlance = { anyOf: [schema, glanceSchema] };
+  const shownTo =
+    ({ scopes, tenant }: Principal) =>
+    (object: Resources[K]) =>
+      (scopes.includes('read') || scopes.includes('write') ? viewOf : glanceOf)(tenant, object);
   const shared = { scope: 'organisation', schema, example } as const;
   const changed = { ...shared, path: `/${path}/:name`, errors: changeErrors } as const;
   const shown = ({ principal }: Call, object: Resources[K]): Reply => ({
-    data: viewOf(principal.tenant, object),
+    data: shownTo(principal)(object),
     etag: etagOf(object),
   });
   const viewsOf = async (tools: Tools, principal: Principal, objects: readonly Resources[K][]) => {
     const shownBeside = (await beside?.read(tools, principal, objects)) ?? [];
     const members = new Map(objects.map((object, index) => [object, shownBeside[index]]));
     return (object: Resources[K]) => ({
-      ...viewOf(principal.tenant, object),
+      ...shownTo(principal)(object),
       ...members.get(object),
     });
   };
@@ -45,21 +54,36 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
     return { ...shown(call, object), programmed, object, status };
   };
 
+  const changeTo = async (
+    tools: Tools,
+    call: Call,
+    next: (present: Written) => Written,
+    isDry?: boolean,
+  ): Promise<Reply> => {
+    const { object, remarks } = await tellChange(tools, call, noun, next, isDry);
+    if (isDry === true) return { ...shown(call, object), warnings: await remarks(true) };
+    return { ...(await written(tools, call, object)), warnings: await remarks(false) };
+  };
+  const parameters =
+    noun.remarks === undefined
+      ? {}
+      : { dryRun: boolean('True: nothing is written; `warnings` say what the change would forget.') };
+
   return [
     endpoint({
       ...shared,
       operationId: `listObjects${name}`,
-      summary: `The ${path} of the organisation, with what is written and what came of it`,
+      summary: `The ${path} of the organisation, with what is written and what came of it${isListed ? '; without the scope read: name, chain and suspended' : ''}`,
       method: 'get',
       path: `/${path}`,
-      needs: ['read'],
+      needs: isListed ? ['read', 'stop', 'finance'] : ['read'],
       cost: 'list',
       parameters: {
         limit: integer('Records of a page, which may be shorter when they are large. Default 100.', 1, 500),
         cursor: pageParameters.cursor,
         ...(kind !== 'Paymaster' && { paymaster: text('Only of the paymaster of this name.', 253) }),
       },
-      schema: listSchemaOf(schema),
+      schema: listSchemaOf(isListed ? orGlance : schema),
       example: { items: [example], nextCursor: null },
       async handle(tools, { principal, given }) {
         const {
@@ -69,11 +93,8 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         } = given as { limit?: number; cursor?: string; paymaster?: string };
         const fields = paymaster === undefined ? {} : { fields: { 'spec.paymasterRef.name': paymaster } };
         const options = { namespace: principal.namespace, ...fields };
-        const all = section(
-          kind,
-          options,
-          (object) => viewOf(principal.tenant, object),
-          (objects) => viewsOf(tools, principal, objects),
+        const all = section(kind, options, shownTo(principal), (objects) =>
+          viewsOf(tools, principal, objects),
         );
         return {
           list: await readList(tools.resources, [all], { limit, ...(cursor !== undefined && { cursor }) }),
@@ -112,13 +133,19 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       operationId: `put${name}`,
       summary: `Write a ${one} as a whole, or create it (201)`,
       method: 'put',
+      parameters,
       body: bodyOf(noun, 'whole'),
       async handle(tools, call) {
         const key = keyOfCall(noun, call);
-        if (call.ifMatch === undefined && (await tools.resources.get(kind, key)) === undefined)
+        const { dryRun: isDry } = call.given;
+        if (
+          isDry !== true &&
+          call.ifMatch === undefined &&
+          (await tools.resources.get(kind, key)) === undefined
+        )
           return written(tools, call, await create(tools, call, noun, key), 201);
         const next = ({ labels }: Written) => nextOf(call.body, labels);
-        return written(tools, call, await change(tools, call, noun, next));
+        return changeTo(tools, call, next, isDry);
       },
     }),
     endpoint({
@@ -126,11 +153,12 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       operationId: `patch${name}`,
       summary: `Change fields of a ${one}: a JSON merge patch (RFC 7396) of labels and spec`,
       method: 'patch',
+      parameters,
       body: bodyOf(noun, 'patch'),
       async handle(tools, call) {
         const patched = (present: Written) =>
           nextOf(mergePatch(present, call.body) as WrittenBody, {}, present.labels);
-        return written(tools, call, await change(tools, call, noun, patched));
+        return changeTo(tools, call, patched, call.given.dryRun);
       },
     }),
     endpoint({
@@ -138,15 +166,23 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       operationId: `delete${name}`,
       summary: `Delete a ${one}; with dryRun, say what would end`,
       method: 'delete',
-      parameters: { dryRun: boolean('True: nothing is deleted.') },
+      parameters: {
+        dryRun: boolean('True: nothing is deleted.'),
+        ...(kind === 'Paymaster' && {
+          cascade: boolean(
+            'True: the contracts and policies that belong to it are deleted after it, except those that a manifest declares. Without it a paymaster that has any is not deleted.',
+          ),
+        }),
+      },
       schema: deletionSchema,
-      example: kind === 'Paymaster' ? deletionExample : { ...deletionExample, ends: {} },
+      example: kind === 'Paymaster' ? paymasterDeletionExample : deletionExample,
       async handle(tools, call) {
+        if (kind === 'Paymaster') return deletePaymaster(tools, call, call.given);
         const object = await present(tools, call, noun);
         requireMatch(call, object);
         const key = keyOfCall(noun, call);
         const dryRun = call.given.dryRun === true;
-        const data = { name: key.name, dryRun, ends: await endsWith(tools, call, object) };
+        const data = { name: key.name, dryRun, ends: {} };
         if (dryRun) return { data };
         await unlessDeleted(
           () => unknown(noun, key),
@@ -162,14 +198,14 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         summary: verb === 'suspend' ? `Stop a ${one}` : `Let a stopped ${one} go on`,
         method: 'post',
         path: `/${path}/:name/${verb}`,
-        needs: verb === 'suspend' ? stop.needs : [],
+        ...(verb === 'suspend' && { needs: stop.needs, schema: stop.needs.length > 0 ? orGlance : schema }),
         async handle(tools, call) {
           const next = ({ labels, spec }: Written): Written => {
             const { [stop.field]: was, ...rest } = spec;
             if (verb === 'suspend') return { labels, spec: { ...rest, [stop.field]: stop.value } };
             return { labels, spec: was === stop.value ? rest : spec };
           };
-          return written(tools, call, await change(tools, call, noun, next));
+          return changeTo(tools, call, next);
         },
       }),
     ),

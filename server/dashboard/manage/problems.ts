@@ -1,6 +1,6 @@
+import { listSchemaOf, wholeList } from '../shape.js';
 import { inOrder, type Problem } from '../../../core/problems/problems.js';
-import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
-import { record } from '../../../core/schema/json-schema.js';
+import { problemExample, problemSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Reply } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
@@ -12,20 +12,19 @@ const mostProblems = 500;
 const mostFound = 5_000;
 
 export const problemsAnswer = {
-  schema: record({
-    problems: problemsSchema,
+  schema: listSchemaOf(problemSchema, {
     complete: {
       type: 'boolean',
       description: `False: there are more than ${mostProblems}; the gravest are answered.`,
     },
   }),
-  example: { problems: [problemExample], complete: true },
+  example: { ...wholeList([problemExample]), complete: true },
 
   async of(tools: Tools, whose: Whose): Promise<Reply> {
     const found: Problem[] = [];
     for await (const each of findProblems(tools, whose)) if (found.push(each) > mostFound) break;
     const problems = inOrder(found).slice(0, mostProblems).map(renderProblem);
-    return { data: { problems, complete: found.length <= mostProblems } };
+    return { data: { ...wholeList(problems), complete: found.length <= mostProblems } };
   },
 };
 

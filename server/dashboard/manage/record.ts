@@ -3,9 +3,10 @@ import type { Tenant } from '../../../core/config/tenant.js';
 import { invalidInput, quote } from '../../../core/errors.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
-import { arrayOf, openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
+import { given } from '../../../core/units/given.js';
 import type { Tools } from '../deps.js';
 import type { Body } from '../endpoint.js';
 import { text, uuid } from '../record-schemas.js';
@@ -67,18 +68,22 @@ export function objectShape(noun: Noun) {
     status: [published(shown(status)), {}, (object) => redact(status, object.status ?? {})],
   });
   const { schema, example, render } = shape;
+  const { field } = noun.stop;
+  const glance = <T>({ name, chainId, [field]: stopped }: Readonly<Record<string, T>>) =>
+    given({ name, chainId, [field]: stopped }) as Readonly<Record<string, T>>;
+  const { [field]: stopped, ...named } = glance<JsonSchema>(Object(published(spec)['properties']));
   return {
+    /** For a token that may not read: what it takes to find an object and to stop it. */
+    glanceSchema: record({ name, id: uuid, spec: record(named, { [field]: stopped! }) }),
+    glanceOf: (tenant: Tenant, object: Resources[NounKind]) => ({
+      name: object.metadata.name,
+      id: noun.idOf(tenant, object.metadata.name),
+      spec: glance<unknown>(object.spec),
+    }),
     schema: { ...schema, properties: { ...Object(schema['properties']), ...noun.beside?.schema } },
     example: { ...example, ...noun.beside?.example },
     viewOf: (tenant: Tenant, object: Resources[NounKind]) => render({ ...object, tenant }),
   };
-}
-
-export function listSchemaOf(schema: JsonSchema): JsonSchema {
-  return record({
-    items: arrayOf(schema),
-    nextCursor: { type: ['string', 'null'], description: 'For the next page; null on the last one.' },
-  });
 }
 
 /** Without what is never shown. A member that is needed beside it may then be missing too. */

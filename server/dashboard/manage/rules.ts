@@ -1,6 +1,6 @@
+import { listSchemaOf, wholeList } from '../shape.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { DomainError, quote } from '../../../core/errors.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { readRules } from '../../decision/show/read-rules.js';
 import { ruleSchema } from '../../decision/show/rule-schema.js';
 import { tableOf } from '../call.js';
@@ -33,8 +33,8 @@ export const rulesEndpoint = endpoint({
   parameters: { sender: address('The account whose share of limits per account is shown.') },
   form: 'table',
   errors: { 404: 'The organisation has no such paymaster, or it is not served yet.' },
-  schema: record({ rules: arrayOf(ruleSchema) }),
-  example: { rules: [ruleOfContracts, ruleOfPolicy] },
+  schema: listSchemaOf(ruleSchema),
+  example: wholeList([ruleOfContracts, ruleOfPolicy]),
 
   async handle(tools, call) {
     const { metadata } = await present(tools, call, nouns.paymasters);
@@ -42,6 +42,6 @@ export const rulesEndpoint = endpoint({
     if (served === undefined)
       throw new DomainError('NOT_FOUND', `The paymaster ${quote(metadata.name)} is not served yet`);
     const rules = await readRules(tools, served.config, tools.usage.now(), call.given.sender);
-    return { data: { rules }, table: tableOf(columns, rules) };
+    return { data: wholeList(rules), table: tableOf(columns, rules) };
   },
 });

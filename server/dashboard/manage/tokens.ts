@@ -5,14 +5,15 @@ import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import { keyOf } from '../../../core/meta/meta.js';
 import { given } from '../../../core/units/given.js';
-import { parseInstant } from '../../../core/units/time.js';
+import { parseInstant, type EpochMs } from '../../../core/units/time.js';
 import type { Principal } from '../auth.js';
 import { newAuthToken } from '../auth-token.js';
 import type { Tools } from '../deps.js';
 import { endpoint, type Body } from '../endpoint.js';
+import { boolean } from '../parameters.js';
 import { textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { text } from '../record-schemas.js';
-import { about, shapeOf } from '../shape.js';
+import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { unlessDeleted } from '../lookups.js';
 import { belowOf, familyOf, lineOf, mostBelow, type TokenFamily } from '../token-family.js';
 
@@ -44,6 +45,19 @@ const tokenShape = shapeOf<Listed>()({
 const newShape = shapeOf<Listed & { readonly token: string }>()({
   ...tokenShape.members,
   token: [about(text, 'A secret.'), 'pmo_l0pT8bq2cJ5Q3v0u9xqz1N7Zr4mYkW2e'],
+});
+const seenShape = shapeOf<Listed & { readonly lastUsed: EpochMs | undefined }>()({
+  ...tokenShape.members,
+  lastUsedAt: [
+    about(timeOrNull, 'To the hour. Null: not in the last 400 days.'),
+    '2026-06-01T12:00:00.000Z',
+    ({ lastUsed }) => lastUsed,
+  ],
+});
+const endedShape = shapeOf<Listed & { readonly dryRun: boolean; readonly ends: readonly string[] }>()({
+  ...tokenShape.members,
+  dryRun: [{ type: 'boolean' }, false],
+  ends: [arrayOf(text, 'Names of the tokens that end with it.'), ['night']],
 });
 const shared = { scope: 'organisation' } as const;
 
@@ -77,16 +91,21 @@ export const tokenEndpoints = [
     method: 'get',
     path: '/tokens',
     needs: ['read'],
-    schema: record({ tokens: arrayOf(tokenShape.schema) }),
-    example: { tokens: [tokenShape.example] },
-    async handle({ resources }, { principal: { namespace } }) {
+    schema: listSchemaOf(seenShape.schema),
+    example: wholeList([seenShape.example]),
+    async handle({ resources, tokenUse }, { principal: { namespace } }) {
       const { tokens, family } = await familyIn(resources, namespace);
-      return { data: { tokens: tokens.map((token) => tokenShape.render(listed(token, family))) } };
+      const used = await tokenUse.last(tokens.map(({ spec }) => spec.sha256));
+      const shown = tokens.map((token) =>
+        seenShape.render({ ...listed(token, family), lastUsed: used.get(token.spec.sha256) }),
+      );
+      return { data: wholeList(shown) };
     },
   }),
   endpoint({
     ...shared,
     operationId: 'createToken',
+    isSecret: true,
     summary: 'Make a token that ends with the own one, and no later. It is shown in this answer alone',
     method: 'post',
     path: '/tokens',
@@ -152,19 +171,23 @@ export const tokenEndpoints = [
     summary: 'Revoke a token and all that end with it: they are refused from the answer on',
     method: 'delete',
     path: '/tokens/:name',
-    schema: tokenShape.schema,
-    example: tokenShape.example,
-    async handle(tools, { principal: { namespace }, params: { name = '' } }) {
+    parameters: { dryRun: boolean('True: nothing is revoked; `ends` says what would end with it.') },
+    schema: endedShape.schema,
+    example: endedShape.example,
+    async handle(tools, { principal: { namespace }, params: { name = '' }, given: { dryRun = false } }) {
       const key = { namespace, name };
       const { tokens, family } = await familyIn(tools.resources, namespace);
       const object = tokens.find(({ metadata }) => metadata.name === name);
       if (object === undefined) throw unknown(name);
+      const ends = belowOf(object.spec, family).map((each) => each.name);
+      const data = endedShape.render({ ...listed(object, family), dryRun, ends });
+      if (dryRun) return { data };
       await unlessDeleted(
         () => unknown(name),
         () => tools.writes.remove('DashboardToken', key),
       );
       await tools.endedTokens.remove(namespace);
-      return { data: tokenShape.render(listed(object, family)) };
+      return { data };
     },
   }),
 ];
@@ -190,6 +213,7 @@ function requireWithin({ expiresAt }: Pick<NewToken, 'expiresAt'>, own: Principa
     throw new DomainError(
       'SCOPE_REQUIRED',
       `The token ends at ${own.expiresAt}, so none that ends with it can end later`,
+      { problems: [{ field: 'expiresAt', expected: `at most ${own.expiresAt}`, value: expiresAt }] },
     );
 }
 
@@ -245,7 +269,9 @@ async function create(
     return await writes.create('DashboardToken', key, spec, spec.createdBy ?? '');
   } catch (error) {
     throw isDomainError(error, 'ALREADY_EXISTS')
-      ? new DomainError('OBJECT_EXISTS', `The token ${quote(key.name)} exists`)
+      ? new DomainError('OBJECT_EXISTS', `The token ${quote(key.name)} exists`, {
+          problems: [{ field: 'name', expected: 'a name that is free', value: quote(key.name) }],
+        })
       : error;
   }
 }

@@ -1,6 +1,6 @@
 import { formatAccount, type AccountName } from '../../../core/ledger/query.js';
 import { parseLossBudget } from '../../../core/policy/token-loss.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { arrayOf } from '../../../core/schema/json-schema.js';
 import { contractLosses } from '../../../core/usage/token-losses.js';
 import { parseAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -10,7 +10,7 @@ import { accountShape, accountsOfProfile, readAccounts, type Held } from '../led
 import { ledgerOff } from '../ledger/require-ledger.js';
 import { address, time, wei } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
-import { about, inCoins, shapeOf } from '../shape.js';
+import { about, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 import { platformOwner } from './router.js';
 
@@ -41,8 +41,8 @@ export const platformAccounts = endpoint({
   path: '/platform/accounts',
   scope: 'platform',
   cost: 'reading',
-  schema: record({ accounts: arrayOf(pooledShape.schema) }),
-  example: { accounts: [pooledShape.example] },
+  schema: listSchemaOf(pooledShape.schema),
+  example: wholeList([pooledShape.example]),
 
   async handle(tools) {
     if (tools.ledger === undefined) throw ledgerOff();
@@ -67,7 +67,7 @@ export const platformAccounts = endpoint({
       tools.ledger(platformOwner),
       accounts.map(({ account }) => account),
     );
-    return { data: { accounts: held.map((each, at) => pooledShape.render({ ...accounts[at]!, ...each })) } };
+    return { data: wholeList(held.map((each, at) => pooledShape.render({ ...accounts[at]!, ...each }))) };
   },
 });
 
@@ -96,8 +96,8 @@ export const platformLosses = endpoint({
   method: 'get',
   path: '/platform/losses',
   scope: 'platform',
-  schema: record({ losses: arrayOf(lossesShape.schema) }),
-  example: { losses: [lossesShape.example] },
+  schema: listSchemaOf(lossesShape.schema),
+  example: wholeList([lossesShape.example]),
 
   async handle({ resources, usage }) {
     const losses: object[] = [];
@@ -122,6 +122,6 @@ export const platformLosses = endpoint({
         );
       }
     }
-    return { data: { losses } };
+    return { data: wholeList(losses) };
   },
 });

@@ -4,12 +4,12 @@ import { problemsOf } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Chain } from '../../../core/resources/chain.js';
 import type { Cursor } from '../../../core/usage/follower-step.js';
-import { arrayOf, record } from '../../../core/schema/json-schema.js';
+import { arrayOf } from '../../../core/schema/json-schema.js';
 import { toMs, type EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { countOrNull, integerOrNull, textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
-import { about, shapeOf } from '../shape.js';
+import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 type Followed = Chain & { readonly cursor: Cursor | undefined; readonly now: EpochMs };
@@ -53,14 +53,14 @@ export const platformChains = endpoint({
   path: '/platform/chains',
   scope: 'platform',
   cost: 'list',
-  schema: record({ chains: arrayOf(chainShape.schema) }),
-  example: { chains: [chainShape.example] },
+  schema: listSchemaOf(chainShape.schema),
+  example: wholeList([chainShape.example]),
 
   async handle({ resources, usage, clock }) {
     const chains = byAge(await resources.list('Chain'));
     const rendered = chains.map(async (chain) =>
       chainShape.render({ ...chain, cursor: await usage.cursor(chain.spec.chainId), now: clock.now() }),
     );
-    return { data: { chains: await Promise.all(rendered) } };
+    return { data: wholeList(await Promise.all(rendered)) };
   },
 });

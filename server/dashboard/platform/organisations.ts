@@ -17,10 +17,9 @@ import { endpoint } from '../endpoint.js';
 import { count, time } from '../ledger/schemas.js';
 import { pageParameters } from '../lists.js';
 import { problemsAnswer } from '../manage/problems.js';
-import { listSchemaOf } from '../manage/record.js';
 import { integer } from '../parameters.js';
 import { chainId, text, uuid } from '../record-schemas.js';
-import { about, shapeOf } from '../shape.js';
+import { about, listSchemaOf, shapeOf } from '../shape.js';
 
 type Shown = Organisation & {
   readonly paymasters: Awaited<ReturnType<typeof countPaymasters>>;

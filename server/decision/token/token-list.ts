@@ -39,7 +39,7 @@ export function createTokenList(deps: {
     const profile = requireProfile(view, paymaster);
     const { token: mode } = profile;
     const served = mode === undefined ? [] : [...(view.chain(paymaster.chainId)?.feeTokens.values() ?? [])];
-    const priced = (await Promise.all(served.map((token) => price(prices, token)))).flat();
+    const priced = await pricesOf(prices, served);
     return {
       tokens: priced.map(({ token: { symbol, address, decimals }, charged }) => ({
         symbol,
@@ -54,13 +54,23 @@ export function createTokenList(deps: {
   };
 }
 
-type PricedToken = {
+export type PricedToken = {
   readonly token: FeeTokenSpec;
   readonly exchangeRate: bigint;
   readonly priceMarkup: number;
+  /** US dollars per 10^18 wei with 18 implied decimals, where the source knows it. */
+  readonly usdPerNative: bigint | undefined;
   /** The rate with its premium. */
   readonly charged: bigint;
 };
+
+/** Those whose price may be used now. */
+export async function pricesOf(
+  prices: Pick<Prices, 'peek' | 'get'>,
+  tokens: readonly FeeTokenSpec[],
+): Promise<readonly PricedToken[]> {
+  return (await Promise.all(tokens.map((token) => price(prices, token)))).flat();
+}
 
 /** Empty without a usable price, and for a rate that no contract could charge. */
 async function price(
@@ -69,9 +79,10 @@ async function price(
 ): Promise<readonly PricedToken[]> {
   const answer = prices.peek(token) ?? (await prices.get(token));
   try {
-    const { rate: exchangeRate } = requirePrice(token, answer);
+    const { rate: exchangeRate, usdPerNative } = requirePrice(token, answer);
     const priceMarkup = Number(markupOf(token.premiumPercentage));
-    return [{ token, exchangeRate, priceMarkup, charged: rateWithMarkup({ exchangeRate, priceMarkup }) }];
+    const charged = rateWithMarkup({ exchangeRate, priceMarkup });
+    return [{ token, exchangeRate, priceMarkup, usdPerNative, charged }];
   } catch (error) {
     if (isDomainError(error, 'FEE_TOKEN_UNSUPPORTED') || error instanceof RangeError) return [];
     throw error;
@@ -111,7 +122,7 @@ function stubInTokens(
 }
 
 /** Data depend on no field of the operation but its limits, which nobody knows yet. */
-const nothing: FinalUserOperation = {
+export const nothing: FinalUserOperation = {
   sender: noWallet,
   nonce: 0n,
   initCode: '0x',

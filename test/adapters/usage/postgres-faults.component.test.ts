@@ -130,9 +130,9 @@ test('a connection that broke while nobody used it fails no call', async () => {
     ping: () => store.ping(),
     lease: () => store.lease.hold(chainId),
     record: () => store.ledger.add([aRefusal('acme', Date.now() as EpochMs)]),
-    put: () => store.putFundingMessage('pm-1', 'a message', expiresAt),
-    get: () => store.getFundingMessage('pm-1'),
-    consume: () => store.consumeFundingMessage('pm-1', 'a message'),
+    put: () => store.putText('pm-1', 'a message', expiresAt),
+    get: () => store.getText('pm-1'),
+    consume: () => store.takeText('pm-1', 'a message'),
   };
   for (const [name, call] of Object.entries(calls)) {
     // All connections of the pool are there.
@@ -141,7 +141,7 @@ test('a connection that broke while nobody used it fails no call', async () => {
     expect([name, await call().catch((error: unknown) => error)]).not.toEqual([name, expect.any(Error)]);
   }
   expect(await store.liveCount(chainId)).toBe(1);
-  expect(await store.consumeFundingMessage('pm-1', 'a message')).toBe(false);
+  expect(await store.takeText('pm-1', 'a message')).toBe(false);
 });
 
 test('a replica that stops inside a turn holds others for a moment, and its turn is decided again when it wakes up', async () => {

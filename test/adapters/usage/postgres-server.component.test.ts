@@ -130,7 +130,7 @@ test('a server that goes away is an outage of every call, and nothing is assumed
       () => store.liveCount(chainId),
       () => store.suspended(chainId),
       () => store.setSuspended(chainId, 'pm-1', true),
-      () => store.getFundingMessage('pm-1'),
+      () => store.getText('pm-1'),
       () => store.lease.hold(chainId),
       () => store.ping(),
     ];

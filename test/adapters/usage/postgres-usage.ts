@@ -78,18 +78,13 @@ const tables = [
 
 /** Statements that write the rows as they are now, for {@link putBack}. */
 export async function copyOf(server: SharedPostgres, url: string): Promise<readonly string[]> {
-  const statements: string[] = [];
-  for (const table of tables) {
-    const [row] = await server.query(
-      url,
-      `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM usage.${table} AS t`,
-    );
-    const rows = textOf(row ?? {}, 'rows').replaceAll("'", "''");
-    statements.push(
-      `INSERT INTO usage.${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage.${table}, '${rows}')`,
-    );
-  }
-  return statements;
+  const rowsOf = (table: string) =>
+    `(SELECT coalesce(json_agg(t), '[]')::text FROM usage.${table} AS t) AS ${table}`;
+  const [found] = await server.query(url, `SELECT ${tables.map(rowsOf).join(', ')}`);
+  return tables.map((table) => {
+    const rows = textOf(found ?? {}, table).replaceAll("'", "''");
+    return `INSERT INTO usage.${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage.${table}, '${rows}')`;
+  });
 }
 
 export async function putBack(server: SharedPostgres, url: string, copy: readonly string[]): Promise<void> {

@@ -21,14 +21,16 @@ export function aDirectory(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** The store and its funding messages as one, as the suite wants them. */
+/** The store and its texts as one, as the suite wants them. */
 export function tested(store: SqliteUsageStore): TestedStore {
-  const { messages } = store;
+  const { texts } = store;
   return {
     ...store,
-    putFundingMessage: (...args) => messages.putFundingMessage(...args),
-    getFundingMessage: (...args) => messages.getFundingMessage(...args),
-    consumeFundingMessage: (...args) => messages.consumeFundingMessage(...args),
+    putText: (...args) => texts.putText(...args),
+    addText: (...args) => texts.addText(...args),
+    getText: (...args) => texts.getText(...args),
+    getTexts: (...args) => texts.getTexts(...args),
+    takeText: (...args) => texts.takeText(...args),
   };
 }
 

@@ -188,16 +188,16 @@ describe('when a commit fails', () => {
 
   test('a step of the follower, a suspension and a funding message are not taken', async () => {
     const { store, fail, repair } = openFaulty();
-    const { messages } = store;
+    const { texts } = store;
     await store.reserve(aRequest());
-    await messages.putFundingMessage('pm-1', 'first', (clock.now() + 900_000) as EpochMs);
+    await texts.putText('pm-1', 'first', (clock.now() + 900_000) as EpochMs);
     const step = stepTo(1, { released: [{ key: aKey() }] });
     for (const call of [
       () => store.advance(step),
       () => store.setSuspended(chainId, 'pm-1', true),
       () => store.noteGenerations(chainId, [{ id: 'pm-1', generation: 9 }]),
-      () => messages.putFundingMessage('pm-1', 'second', clock.now()),
-      () => messages.consumeFundingMessage('pm-1', 'first'),
+      () => texts.putText('pm-1', 'second', clock.now()),
+      () => texts.takeText('pm-1', 'first'),
     ]) {
       fail('before');
       await expect(call()).rejects.toMatchObject(unavailable);
@@ -207,10 +207,10 @@ describe('when a commit fails', () => {
     expect(await store.reservations(chainId)).toHaveLength(1);
     expect(await store.cursor(chainId)).toBeUndefined();
     expect(await store.suspended(chainId)).toEqual([]);
-    expect(await messages.getFundingMessage('pm-1')).toBe('first');
+    expect(await texts.getText('pm-1')).toBe('first');
     expect(await store.reserve(aRequest({ key: { nonce: 1n } }))).toEqual(reserved);
     expect(await store.advance(step)).toMatchObject({ isTaken: true });
-    expect(await messages.consumeFundingMessage('pm-1', 'first')).toBe(true);
+    expect(await texts.takeText('pm-1', 'first')).toBe(true);
   });
 
   test('on a full disk reservations are refused, others end, and what ends makes room', async () => {

@@ -47,9 +47,11 @@ describe('the model of usage stores', () => {
 
 function tested(model: UsageModel): TestedStore {
   const noMessages = {
-    putFundingMessage: async () => {},
-    getFundingMessage: async () => undefined,
-    consumeFundingMessage: async () => false,
+    putText: async () => {},
+    addText: async () => false,
+    getText: async () => undefined,
+    getTexts: async () => new Map<string, string>(),
+    takeText: async () => false,
     recovery: { recover: async () => 'intact' as const },
   };
   return Object.assign(model, noMessages);

@@ -149,10 +149,14 @@ export class UsageModel implements UsageStore {
   async takeBack({ key, digest, record }: UnsignedPromise): Promise<TakeBackResult> {
     const chain = this.#chain(key.chainId);
     const own = find(chain, key);
-    const [first, ...others] = [...(own?.promises ?? []), ...(own?.folded ?? [])];
-    const isSole = first !== undefined && 'digest' in first && others.length === 0 && !first.isRepeated;
-    if (own === undefined || own.commit !== undefined || !isSole || first.digest !== digest)
+    const taken = own?.promises.find((one) => one.digest === digest);
+    const mayBeSigned = taken === undefined || taken.isRepeated === true || own!.folded.length > 0;
+    if (own === undefined || own.commit !== undefined || mayBeSigned) return { isFree: false };
+    const promises = own.promises.filter((one) => one !== taken);
+    if (promises.length > 0) {
+      replace(chain, { ...own, promises });
       return { isFree: false };
+    }
     remove(chain, own);
     if (record !== undefined && own.recordId !== undefined) chain.records.push(written(record, own.recordId));
     return { isFree: true };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js';
 import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
-import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../../core/policy/webhook/schema.js';
 import { silentLogger } from '../../../core/log.js';
 import type { PolicyHosts, HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { systemClock } from '../../../core/units/time.js';

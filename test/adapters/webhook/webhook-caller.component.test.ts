@@ -7,7 +7,7 @@ import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { createGuardedConnector } from '../../../adapters/webhook/ssrf-guard.js';
 import { createWebhookCaller, type WebhookCallerDeps } from '../../../adapters/webhook/webhook-caller.js';
 import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
-import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../../core/policy/webhook/schema.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { createAddressGuard } from '../../../core/policy/webhook/public-address.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
-import type { WebhookConfig } from '../../../core/policy/webhook/spec.js';
+import type { WebhookConfig } from '../../../core/policy/webhook/schema.js';
 import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
 import { readAnswer } from '../../../core/policy/webhook/webhook-answer.js';
 import type { HostOutcome } from '../../../core/policy/policy-hosts.js';

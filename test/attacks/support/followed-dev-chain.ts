@@ -15,7 +15,7 @@ import type { Mode, SignedPromise } from '../../../core/usage/reservation.js';
 import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
-import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import { plusMs, type Clock, type EpochMs, type EpochSeconds } from '../../../core/units/time.js';
 import { gweiCeil } from '../../../core/units/wei.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
@@ -243,8 +243,14 @@ export async function followDevChain(
     /** Gwei that the contract's token mode, and this account in it, have lost. */
     async losses(account: TestAccount): Promise<readonly number[]> {
       const of = { chainId: devChain.chainId, contract: contractOf('ERC20') };
-      const asked = [contractLosses(of, usage.now()), accountLosses(of, account.address, usage.now())[0]!];
-      return (await usage.counters(devChain.chainId, asked)).map(({ used }) => used);
+      const now = usage.now();
+      // The day may have turned since they were counted.
+      const days = [plusMs(now, -86_400_000), now].map((at) => contractLosses(of, at));
+      const asked = [...days, ...accountLosses(of, account.address, now)];
+      const [before = 0, today = 0, ...ofAccount] = (await usage.counters(devChain.chainId, asked)).map(
+        ({ used }) => used,
+      );
+      return [before + today, Math.max(...ofAccount)];
     },
 
     live: () => usage.liveCount(devChain.chainId),

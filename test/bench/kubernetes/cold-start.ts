@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { until } from '../../support/until.js';
-import { readMetric } from './component-metrics.js';
+import { readCost, readMetric } from './component-metrics.js';
 import { inspectable, usedHeap } from './inspector.js';
 import type { BenchInstallation } from './installation.js';
 import { isSponsored } from './replica-client.js';
@@ -9,8 +9,11 @@ import { isSponsored } from './replica-client.js';
 export type ColdStart = {
   /** From the start of the process until `/readyz` answers 200, with nothing but the API server to read from. */
   readonly readyMs: number;
+  /** User and system time of that process until then. */
+  readonly cpuMs: number;
   /** The same with its snapshot on disk while the API server is down. */
   readonly snapshotReadyMs: number;
+  readonly snapshotCpuMs: number;
   /** Heap in use, collected, of the replica that has become ready and has written its first snapshot. */
   readonly usedHeap: number;
 };
@@ -23,6 +26,7 @@ export async function measureColdStart(
   const startedAt = performance.now();
   const replica = await cluster.start('rpc', { index: 3, environment: inspectable });
   const readyMs = performance.now() - startedAt;
+  const { cpuSeconds } = await readCost(replica);
   const served = await readMetric(replica, 'paymaster_configs{kind="paymaster"}');
   if (served < size) throw new Error(`a replica is ready with ${served} of ${size} paymasters`);
   // It holds the listed objects in memory until they are on disk.
@@ -36,7 +40,14 @@ export async function measureColdStart(
   const restartedAt = performance.now();
   await replica.restart();
   const snapshotReadyMs = performance.now() - restartedAt;
+  const again = await readCost(replica);
   if (!(await isSponsored(replica, fleet, size - 1)))
     throw new Error('a replica does not serve its snapshot');
-  return { readyMs, snapshotReadyMs, usedHeap: heap };
+  return {
+    readyMs,
+    cpuMs: 1000 * cpuSeconds,
+    snapshotReadyMs,
+    snapshotCpuMs: 1000 * again.cpuSeconds,
+    usedHeap: heap,
+  };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isConditionTrue } from '../../../core/meta/conditions.js';
 import type { CompiledWatch } from './compiled.js';
-import { untilIdle } from './component-metrics.js';
+import { readCost, untilIdle, type Cost } from './component-metrics.js';
 import { objectsPerPaymaster } from './fleet.js';
 import type { BenchInstallation } from './installation.js';
 import { servedAt } from './replica-client.js';
@@ -15,11 +15,14 @@ export type Filling = {
   readonly servedSeconds: number;
   /** Every status is written. */
   readonly settledSeconds: number;
+  /** What the operator took for each paymaster. */
+  readonly cost: Cost;
 };
 
 /** Adds paymasters up to `size`, and waits until all are served by all replicas and ready. */
 export async function fill(bench: BenchInstallation, from: number, size: number): Promise<Filling> {
   const { fleet, replicas, compiled, operator, cluster } = bench;
+  const before = await readCost(operator);
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
   const reports = setInterval(
@@ -38,6 +41,7 @@ export async function fill(bench: BenchInstallation, from: number, size: number)
     const servedSeconds = seconds();
     await untilIdle(operator);
     const settledSeconds = seconds();
+    const cost = perPaymaster(before, await readCost(operator), size - from);
     const paymasters = await cluster.resources.list('Paymaster');
     const waiting = paymasters.filter((paymaster) => !isConditionTrue(paymaster, 'Ready'));
     if (waiting.length > 0)
@@ -47,10 +51,15 @@ export async function fill(bench: BenchInstallation, from: number, size: number)
       `    ${size} paymasters: applied in ${appliedSeconds.toFixed(1)} s (${rate.toFixed(0)} objects/s), ` +
         `served after ${servedSeconds.toFixed(1)} s, statuses settled after ${settledSeconds.toFixed(1)} s`,
     );
-    return { paymasters: size - from, appliedSeconds, servedSeconds, settledSeconds };
+    return { paymasters: size - from, appliedSeconds, servedSeconds, settledSeconds, cost };
   } finally {
     clearInterval(reports);
   }
+}
+
+function perPaymaster(before: Cost, after: Cost, paymasters: number): Cost {
+  const each = (figure: keyof Cost) => (after[figure] - before[figure]) / paymasters;
+  return { cpuSeconds: each('cpuSeconds'), reads: each('reads'), writes: each('writes') };
 }
 
 /** Waits however long it takes on this machine, as long as there is progress. */

@@ -1,6 +1,6 @@
 import { deriveApiKey } from '../../../core/config/api-key.js';
 import { kindNames, type Kind } from '../../../core/resources/kinds.js';
-import { apiVersion } from '../../../core/meta/meta.js';
+import { apiVersion, group } from '../../../core/meta/meta.js';
 import type { SmartContract } from '../../../core/resources/smart-contract.js';
 import type { Cluster } from '../../support/cluster/cluster.js';
 import { inParallel } from './in-parallel.js';
@@ -10,8 +10,8 @@ import { inParallel } from './in-parallel.js';
  * ten organisations, so that at 10,000 each namespace holds a thousand.
  */
 export type Fleet = {
-  /** Creates the organisations; once, before the first paymaster. */
-  found(): Promise<void>;
+  /** Creates the organisations, each with a quota for its part of so many paymasters; once, before the first paymaster. */
+  found(paymasters: number): Promise<void>;
   /** Creates paymasters `from` up to, not including, `to`, with all that belongs to them. */
   create(from: number, to: number): Promise<void>;
   change(index: number, change: Change): Promise<void>;
@@ -27,7 +27,7 @@ export type Fleet = {
 export type Change = { readonly of: 'whitelist' | 'limit'; readonly isOpen: boolean };
 
 export const objectsPerPaymaster = 4;
-const organisations = 10;
+export const organisations = 10;
 const atOnce = 32;
 
 const whitelists = { open: ['increment'], closed: ['burn'] } as const;
@@ -89,20 +89,18 @@ export function createFleet(cluster: Cluster, chainId: number, template: SmartCo
   return {
     chainId,
     sponsoredContract: { address },
-    async found() {
+    async found(paymasters) {
       for (let index = 0; index < organisations; index += 1) {
         const namespace = namespaceOf(index);
         await create('/api/v1/namespaces', {
           apiVersion: 'v1',
           kind: 'Namespace',
-          metadata: { name: namespace },
+          metadata: { name: namespace, labels: { [`${group}/organisation`]: 'true' } },
         });
-        await create(`/apis/${apiVersion}/${kindNames.Organisation.plural}`, {
-          apiVersion,
-          kind: 'Organisation',
-          metadata: { name: namespace },
-          spec: { namespace },
-        });
+        await create(
+          `/apis/${apiVersion}/${kindNames.Organisation.plural}`,
+          benchOrganisation(index, paymasters),
+        );
       }
     },
     async create(from, to) {
@@ -143,13 +141,20 @@ export function createFleet(cluster: Cluster, chainId: number, template: SmartCo
   };
 }
 
+/** One of the organisations, with room for its part of so many paymasters. */
+export function benchOrganisation(index: number, paymasters: number) {
+  const namespace = namespaceOf(index);
+  const quotas = { paymasters: Math.ceil(paymasters / organisations) };
+  return { apiVersion, kind: 'Organisation', metadata: { name: namespace }, spec: { namespace, quotas } };
+}
+
 const prefix = 'dapp-';
 
 function nameOf(index: number): string {
   return `${prefix}${String(index).padStart(6, '0')}`;
 }
 
-function namespaceOf(index: number): string {
+export function namespaceOf(index: number): string {
   return `bench-${index % organisations}`;
 }
 

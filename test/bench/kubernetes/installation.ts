@@ -19,7 +19,8 @@ export type BenchInstallation = {
 
 const replicaCount = 3;
 
-export async function startBenchInstallation(): Promise<BenchInstallation> {
+/** `paymasters`: how many there will be. */
+export async function startBenchInstallation(paymasters: number): Promise<BenchInstallation> {
   const console = createConsole((text) => process.stdout.write(text), Date.now);
   const cluster = await startCluster({ console });
   try {
@@ -40,7 +41,7 @@ export async function startBenchInstallation(): Promise<BenchInstallation> {
     if (template === undefined || chain === undefined) throw new Error('the quickstart was not applied');
     await until('the chain is compiled', async () => (await cluster.configs.listChains()).length > 0, 60_000);
     const fleet = createFleet(cluster, chain.spec.chainId, template);
-    await fleet.found();
+    await fleet.found(paymasters);
     const compiled = watchCompiled(cluster.configs);
     return {
       cluster,

@@ -6,8 +6,8 @@ import { createInstruments } from '../../../server/ops/instruments.js';
 import { createConfigView } from '../../../server/view/config-view.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 
-/** Fills the view that serves requests with 100,000 paymasters and reports the heap that each of them took. */
-const count = 100_000;
+/** Fills the view that serves requests with so many paymasters, and reports the heap that each of them took. */
+const count = Number(process.argv[2]);
 const clock = systemClock;
 const instruments = createInstruments(createMetrics({ process: false }));
 const feed: { handler: (event: ConfigEvent) => void } = { handler: () => {} };

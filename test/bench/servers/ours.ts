@@ -107,7 +107,7 @@ const dashboard =
 const server = createServer({
   roles:
     values.dashboard === 'alone' ? ['dashboard'] : dashboard === undefined ? ['rpc'] : ['rpc', 'dashboard'],
-  ...given({ dashboard, messages: dashboard && usage.messages }),
+  ...given({ dashboard, texts: dashboard && usage.texts }),
   configs,
   usage,
   chains: countingChains(chain),

@@ -5,7 +5,7 @@ import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js'
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { Metrics } from '../../../core/metrics.js';
-import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { plusMs, systemClock } from '../../../core/units/time.js';
@@ -13,7 +13,7 @@ import type { Gwei } from '../../../core/units/wei.js';
 import type { PaymasterShape } from '../configs.js';
 import { chainId, paymaster, walletOf } from '../fixture.js';
 
-export type BenchUsage = UsageStore & { readonly ledger: LedgerWriter; readonly messages: FundingMessages };
+export type BenchUsage = UsageStore & { readonly ledger: LedgerWriter; readonly texts: KeptTexts };
 
 /** The usage store that replicas share: those of one database are replicas of one service. */
 export async function openPostgresUsage(
@@ -25,7 +25,7 @@ export async function openPostgresUsage(
     log: silentLogger,
     ...options,
   });
-  return { ...usage, messages: usage };
+  return { ...usage, texts: usage };
 }
 
 export function usageFile(directory: string): string {

@@ -1,10 +1,11 @@
-import { Interface, Wallet, getBytes, type InterfaceAbi } from 'ethers';
+import { Interface, type Wallet, getBytes, type InterfaceAbi } from 'ethers';
 import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../../core/units/address.js';
 import { isHexBytes, type Hex } from '../../../core/units/hex.js';
 import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { DevChain } from './dev-chain.js';
+import { newWallet } from '../../support/new-wallet.js';
 
 export type Call = { readonly to: Address | Hex; readonly value?: bigint; readonly data: Hex };
 
@@ -40,7 +41,7 @@ const executeAbi = new Interface(['function execute(address to, uint256 value, b
 export async function buildAccount(
   devChain: DevChain,
   version: EntryPointVersion,
-  owner: Wallet = new Wallet(Wallet.createRandom().privateKey),
+  owner: Wallet = newWallet(),
 ): Promise<TestAccount> {
   const { chain, chainId, deployments } = devChain;
   const factory = deployments.factories[version];

@@ -1,5 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createChains } from '../../../adapters/chain/chains.js';
@@ -15,15 +23,24 @@ import { repositoryRoot } from '../../support/repository-root.js';
 
 export const devChainId = 31_337;
 const folder = join(repositoryRoot, 'node_modules', '.cache', 'paymaster-dev-chain');
+/** Nothing that is hashed changes while a process of tests runs. */
+const hashes = new Map<Address, string>();
 
 /**
  * File with the state of a new dev chain on which everything is deployed. The first caller deploys; later ones, in other processes and
  * runs too, find the file. Starting a chain from it takes a tenth of the processor time.
  */
 export async function deployedState(signer: Address): Promise<string> {
-  const file = join(folder, `${hashOfDeployment(signer)}.json`);
+  let hash = hashes.get(signer);
+  if (hash === undefined) hashes.set(signer, (hash = hashOfDeployment(signer)));
+  const file = join(folder, `${hash}.json`);
   if (!existsSync(file)) await writeState(file, signer);
   return file;
+}
+
+/** Puts that state into the file from which `make run` and a cluster continue their chain. */
+export async function putDeployedState(stateFile: string): Promise<void> {
+  copyFileSync(await deployedState(devAccounts.signer.address), stateFile);
 }
 
 async function writeState(file: string, signer: Address): Promise<void> {

@@ -30,8 +30,11 @@ export function ofViem(account: SmartAccount, version: EntryPointVersion): TestA
     builtBy: 'permissionless',
     version,
     address: toAddressKey(parseAddress(account.address)),
-    encodeCalls: (calls) =>
-      account.encodeCalls(calls.map(({ to, value, data }) => ({ to, value: value ?? 0n, data }))),
+    async encodeCalls(calls) {
+      const given = calls.map(({ to, value, data }) => ({ to, value: value ?? 0n, data }));
+      // Some write addresses with the letters of their checksum into packed bytes.
+      return asHex((await account.encodeCalls(given)).toLowerCase());
+    },
     nonce: () => account.getNonce({ key: 0n }),
     async initCode() {
       const { factory, factoryData } = await account.getFactoryArgs();

@@ -29,12 +29,18 @@ const safe: Readonly<Record<string, string>> = {
   '0x9641d764fc13c8B624c04430C7356C1C7C8102e2': 'libraries/MultiSendCallOnly.sol/MultiSendCallOnly',
 };
 
+/** Enables modules of a new Safe on EntryPoint 0.6; the package has the same function for later EntryPoints. */
+const moduleSetup06 = '0x8EcD4ec46D4D2a6B64fE960B3D64e8B94B2234eb';
+
 /** Puts Safe 1.4.1 and its ERC-4337 module 0.3.0 where they are on every chain. */
 export async function deploySafes({ chain, deployments, transactor }: DevChain): Promise<void> {
-  for (const [address, path] of Object.entries(safe)) {
-    const { deployedBytecode } = artifact(`safe-contracts/build/artifacts/contracts/${path}`);
-    await chain.request('anvil_setCode', [address, deployedBytecode]);
-  }
+  const setup = 'safe-4337/build/artifacts/contracts/SafeModuleSetup.sol/SafeModuleSetup';
+  const codes = Object.entries(safe).map(([address, path]): [string, Hex] => [
+    address,
+    artifact(`safe-contracts/build/artifacts/contracts/${path}`).deployedBytecode,
+  ]);
+  for (const each of [...codes, [moduleSetup06, artifact(setup).deployedBytecode]])
+    await chain.request('anvil_setCode', each);
   const module = (name: string) =>
     artifact(`safe-4337/build/artifacts/contracts/${name}.sol/${name}`).bytecode;
   const entryPoint = deployments.entryPoints[version];

@@ -172,7 +172,7 @@ export function lifetimeConformance(it: Suite): void {
           }),
         () => store.accounts(chainId),
         () => store.forgetAccounts(chainId, [{ contract }]),
-        () => store.getFundingMessage('pm-1'),
+        () => store.getText('pm-1'),
       ])
         await expect(call()).rejects.toMatchObject(unavailable);
     });
@@ -184,31 +184,50 @@ export function lifetimeConformance(it: Suite): void {
     });
   });
 
-  describe('funding messages', () => {
+  describe('kept texts', () => {
     const at = (ms: number) => (it.clock.now() + ms) as EpochMs;
 
     test('the newest message of a paymaster is used up once', async () => {
-      await it.store.putFundingMessage('pm-1', 'first', at(900_000));
-      await it.store.putFundingMessage('pm-1', 'second', at(900_000));
-      await it.store.putFundingMessage('pm-2', 'other', at(900_000));
-      expect(await it.store.getFundingMessage('pm-1')).toBe('second');
-      expect(await it.store.consumeFundingMessage('pm-1', 'first')).toBe(false);
-      const attempts = await Promise.all(
-        [1, 2, 3].map(() => it.store.consumeFundingMessage('pm-1', 'second')),
-      );
+      await it.store.putText('pm-1', 'first', at(900_000));
+      await it.store.putText('pm-1', 'second', at(900_000));
+      await it.store.putText('pm-2', 'other', at(900_000));
+      expect(await it.store.getText('pm-1')).toBe('second');
+      expect(await it.store.takeText('pm-1', 'first')).toBe(false);
+      const attempts = await Promise.all([1, 2, 3].map(() => it.store.takeText('pm-1', 'second')));
       expect(attempts.filter(Boolean)).toHaveLength(1);
-      expect(await it.store.getFundingMessage('pm-1')).toBeUndefined();
-      expect(await it.store.getFundingMessage('pm-2')).toBe('other');
+      expect(await it.store.getText('pm-1')).toBeUndefined();
+      expect(await it.store.getText('pm-2')).toBe('other');
+    });
+
+    test('several are read at once, without those that have ended', async () => {
+      await it.store.putText('a', 'first', at(900_000));
+      await it.store.putText('b', 'short', at(1));
+      it.clock.advance(1);
+      expect(await it.store.getTexts(['a', 'b', 'c'])).toEqual(new Map([['a', 'first']]));
+      expect(await it.store.getTexts([])).toEqual(new Map());
+    });
+
+    test('a message is added once while it lives, and where there is room among those of its prefix', async () => {
+      const add = (name: string, message = name) =>
+        it.store.addText(name, message, at(900_000), { prefix: 'once a', most: 3 });
+      const added = await Promise.all([1, 2, 3].map((each) => add('once a1', `${each}`)));
+      expect(added.filter(Boolean)).toHaveLength(1);
+      expect(await it.store.getText('once a1')).toBe(String(added.indexOf(true) + 1));
+      await it.store.putText('once b', 'of another prefix', at(900_000));
+      expect([await add('once a2'), await add('once a3'), await add('once a4')]).toEqual([true, true, false]);
+      it.clock.advance(900_000);
+      expect([await add('once a4'), await add('once a1', 'again')]).toEqual([true, true]);
+      expect(await it.store.getText('once a1')).toBe('again');
     });
 
     test('a message outlives a restart and ends with its time', async () => {
-      await it.store.putFundingMessage('pm-1', 'a "quoted"\nmessage', at(900_000));
+      await it.store.putText('pm-1', 'a "quoted"\nmessage', at(900_000));
       await it.replaced('reopen');
       it.clock.advance(899_999);
-      expect(await it.store.getFundingMessage('pm-1')).toBe('a "quoted"\nmessage');
+      expect(await it.store.getText('pm-1')).toBe('a "quoted"\nmessage');
       it.clock.advance(1);
-      expect(await it.store.getFundingMessage('pm-1')).toBeUndefined();
-      expect(await it.store.consumeFundingMessage('pm-1', 'a "quoted"\nmessage')).toBe(false);
+      expect(await it.store.getText('pm-1')).toBeUndefined();
+      expect(await it.store.takeText('pm-1', 'a "quoted"\nmessage')).toBe(false);
     });
   });
 }

@@ -52,6 +52,20 @@ export function reservingConformance(it: Suite): void {
       expect(await it.store.reserve(spend(3n, 50))).toEqual(reserved);
     });
 
+    test('another threshold of a counter holds at once, with what is used and what is promised', async () => {
+      const ask = (nonce: bigint, threshold: number) =>
+        it.store.reserve(aRequest({ key: { nonce }, limits: [aLimit({ threshold })] }));
+      for (const nonce of [1n, 2n, 3n, 4n]) expect(await ask(nonce, 4)).toEqual(reserved);
+      await it.advance({ settled: [{ key: aKey({ nonce: 1n }), actualCost: gwei(1) }] });
+      expect(await ask(5n, 4)).toMatchObject({ outcome: 'limit', used: 4 });
+      expect(await ask(5n, 5)).toEqual(reserved);
+      // Below what is used, nothing passes, also not what was promised already.
+      expect(await ask(6n, 3)).toMatchObject({ outcome: 'limit', used: 5 });
+      expect(await ask(2n, 3)).toMatchObject({ outcome: 'limit', used: 4 });
+      expect(await ask(6n, 5)).toMatchObject({ outcome: 'limit', used: 5 });
+      expect(await it.stands(aLimit())).toEqual([[1, 4]]);
+    });
+
     test('a request that one limit refuses takes nothing from the others', async () => {
       const wide = aLimit({ counter: 'wide', threshold: 5 });
       const full = aLimit({ counter: 'full', threshold: 0 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
-import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { Cursor, FollowerStep } from '../../../core/usage/follower-step.js';
 import type { AccountId } from '../../../core/usage/reservation.js';
 import type { LimitShare, ReserveRequest } from '../../../core/usage/reserve-request.js';
@@ -9,9 +9,9 @@ import { gwei } from '../../../core/units/wei.js';
 import type { WrittenRecord } from '../step-records.js';
 import { aHash, chainId, contract, seconds } from '../usage-requests.js';
 
-/** The store under test: the port, funding messages, and the follower's recovery of lost data. */
+/** The store under test: the port, kept texts, and the follower's recovery of lost data. */
 export type TestedStore = UsageStore &
-  FundingMessages & {
+  KeptTexts & {
     readonly recovery: { recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> };
   };
 

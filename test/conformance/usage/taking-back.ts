@@ -59,11 +59,14 @@ export function takingBackConformance(it: Suite): void {
     });
 
     test.each<{ name: string; others: readonly Parameters<typeof aRequest>[0][] }>([
-      { name: 'another promise', others: [{ promise: { digest: aDigest(2) } }] },
       { name: 'the same promise, made by somebody else who may have signed it', others: [{}] },
       {
         name: 'promises that were folded',
         others: [...Array(20).keys()].map((n) => ({ promise: { digest: aDigest(n + 2) } })),
+      },
+      {
+        name: 'the same promise, folded, and made again by somebody else who may have signed it',
+        others: [...Array(21).keys()].map((n) => ({ promise: { digest: aDigest(((n + 1) % 21) + 1) } })),
       },
       { name: 'a commit', others: [{ phase: { kind: 'commit', commitment: aHash(1) } }] },
     ])('changes nothing where there is $name', async ({ others }) => {
@@ -76,12 +79,34 @@ export function takingBackConformance(it: Suite): void {
       expect(sorted(await it.store.reservations(chainId))).toEqual(before);
     });
 
-    test('changes nothing where the one that failed is the second of a nonce', async () => {
+    test.each([
+      { name: 'the first', digest: aDigest(1), left: aDigest(2) },
+      { name: 'the second', digest: aDigest(2), left: aDigest(1) },
+    ])(
+      'forgets it where it is $name of two of a nonce, and keeps everything reserved for the other',
+      async ({ digest, left }) => {
+        await it.deposit(100);
+        await reserve();
+        await reserve({ promise: { digest: aDigest(2) } });
+        const [before] = await it.store.reservations(chainId);
+        expect(await it.store.takeBack(of({ digest, record: aStepExpiry(2) }))).toEqual({ isFree: false });
+        await it.replaced('reopen');
+        const promises = before!.promises.filter((one) => one.digest === left);
+        expect(promises).toHaveLength(1);
+        expect(await it.store.reservations(chainId)).toEqual([{ ...before, promises }]);
+        expect(await stands()).toEqual(all);
+        expect(await it.harness.takeRecords()).toEqual([]);
+      },
+    );
+
+    test('frees everything with the last of several promises', async () => {
       await it.deposit(100);
       await reserve();
       await reserve({ promise: { digest: aDigest(2) } });
-      expect(await it.store.takeBack(of({ digest: aDigest(2) }))).toEqual({ isFree: false });
-      expect(await stands()).toEqual(all);
+      await it.store.takeBack(of());
+      expect(await it.store.takeBack(of({ digest: aDigest(2) }))).toEqual({ isFree: true });
+      expect(await stands()).toEqual(none);
+      expect(await it.store.liveCount(chainId)).toBe(0);
     });
 
     test('remembers over a restart that a promise was made twice', async () => {

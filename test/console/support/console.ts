@@ -56,3 +56,8 @@ export function useConsole(organisation: string) {
     open,
   };
 }
+
+/** Agrees to what the page asks before it acts. */
+export async function agree(page: Page, button: string): Promise<void> {
+  await page.getByRole('alertdialog').getByRole('button', { name: button, exact: true }).click();
+}

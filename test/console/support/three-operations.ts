@@ -18,6 +18,6 @@ export async function askForThree(connection: Required<Connection>): Promise<voi
     const answer = await fetch(`${connection.dashboardUrl}/manage/v1/decisions`, {
       headers: { authToken: connection.authToken },
     });
-    return ((await answer.json()) as { data: { decisions: unknown[] } }).data.decisions.length === 3;
+    return ((await answer.json()) as { data: { items: unknown[] } }).data.items.length === 3;
   });
 }

@@ -4,7 +4,12 @@ import { noCost } from '../../../core/usage/unit.js';
 import { sender } from '../../conformance/usage-requests.js';
 import { aLimitConfig } from '../../build/configs.js';
 import { decideCycle } from '../../../core/policy/spending-limit/cycle.js';
-import type { CountedSpec } from '../../../core/policy/spending-limit/spec.js';
+import { countLeft, describeCountLeft } from '../../../core/policy/spending-limit/count-left.js';
+import type {
+  CountedSpec,
+  CycleStatus,
+  SpendingLimitSpec,
+} from '../../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aLimit } from '../../build/resources.js';
 
@@ -74,6 +79,93 @@ describe('the cycle of a limit', () => {
     const later = (t1 + 5_000) as EpochMs;
     expect(decideCycle(changed, first, served, later).startTime).toBe(at(t1));
     expect(decideCycle(changed, undefined, served, later).startTime).toBe(at(t1));
+  });
+});
+
+describe('a limit with keepCount', () => {
+  const keeping = { ...aLimit, keepCount: true };
+
+  test('goes on when the threshold changes, up or down, however often', () => {
+    const raised = decideCycle({ ...keeping, threshold: '20' }, first, undefined, t1);
+    expect(raised).toEqual({ ...first, threshold: '20' });
+    expect(decideCycle({ ...keeping, threshold: '5' }, raised, undefined, t1).startTime).toBe(at(t0));
+  });
+
+  test('goes on when keepCount is given or taken away', () => {
+    expect(decideCycle(keeping, first, undefined, t1)).toBe(first);
+    expect(decideCycle(aLimit, first, undefined, t1)).toBe(first);
+  });
+
+  test.each<{ name: string; change: Partial<CountedSpec> }>([
+    { name: 'the kind of threshold', change: { thresholdType: 'NATIVE_ASSET' } },
+    { name: 'the duration', change: { cycleDuration: { value: 2, unit: 'day' } } },
+    { name: 'startTime, too,', change: { startTime: at(t1) } },
+  ])('restarts when $name changes', ({ change }) => {
+    const changed = { ...keeping, threshold: '20', ...change };
+    expect(decideCycle(changed, first, undefined, t1).startTime).toBe(at(t1));
+  });
+
+  test('goes on with the count that is served, also when the status still records an older one', () => {
+    const { startTime: _, ...fields } = decideCycle({ ...aLimit, threshold: '11' }, first, undefined, t1);
+    const served = { ...fields, policyId: 'p', name: 'Daily', startMs: t1 };
+    const changed = { ...keeping, threshold: '12' };
+    expect(decideCycle(changed, first, served, (t1 + 5_000) as EpochMs).startTime).toBe(at(t1));
+  });
+
+  test('that is made again with another threshold goes on', () => {
+    const again = decideCycle({ ...keeping, threshold: '20' }, undefined, undefined, t1, first);
+    expect(again.startTime).toBe(at(t0));
+  });
+});
+
+describe('a change leaves a count behind', () => {
+  const left = (
+    before: SpendingLimitSpec,
+    after: SpendingLimitSpec,
+    cycle: CycleStatus | undefined = first,
+  ) => countLeft(before, after, { policyId: 'p', cycle, now: t1 });
+  const { cycleDuration: _, ...rest } = aLimit;
+  const monthly: CountedSpec = { ...rest, calendar: { every: 'month', timeZone: 'UTC' } };
+
+  test.each<{ name: string; change: Partial<CountedSpec>; canBeKept: boolean }>([
+    { name: 'the threshold', change: { threshold: '11' }, canBeKept: true },
+    { name: 'startTime', change: { startTime: at(t1) }, canBeKept: false },
+    { name: 'the duration', change: { cycleDuration: { value: 2, unit: 'day' } }, canBeKept: false },
+  ])('when it is one of $name', ({ change, canBeKept }) => {
+    for (const cycle of [first, undefined]) {
+      const expected = { unit: 'COUNT', threshold: 10, perSender: false, canBeKept };
+      expect(left(aLimit, { ...aLimit, ...change }, cycle)).toMatchObject(expected);
+    }
+    expect(left(aLimit, { ...aLimit, ...change })?.counter).toBe(`p/${t0}/0/`);
+  });
+
+  test.each<{ name: string; before?: SpendingLimitSpec; after: SpendingLimitSpec }>([
+    { name: 'nothing', after: { ...aLimit } },
+    { name: 'the threshold with keepCount', after: { ...aLimit, threshold: '11', keepCount: true } },
+    { name: 'the amount of a calendar limit', before: monthly, after: { ...monthly, threshold: '11' } },
+    { name: 'a threshold that is taken away', after: { scope: 'PAYMASTER', thresholdType: 'COUNT' } },
+  ])('never when it is one of $name', ({ before = aLimit, after }) => {
+    const cycle = before === aLimit ? first : undefined;
+    expect(left(before, after, cycle)).toBeUndefined();
+  });
+
+  test('when a threshold that was taken away is given again with another amount', () => {
+    const without: SpendingLimitSpec = { scope: 'PAYMASTER', thresholdType: 'COUNT', perOperation: '1' };
+    expect(left(without, aLimit)).toBeUndefined();
+    expect(left(without, { ...aLimit, threshold: '11' })).toMatchObject({ threshold: 10 });
+  });
+
+  test('and people read how much, in the unit of the limit', () => {
+    const changed = left(aLimit, { ...aLimit, threshold: '11' })!;
+    const says = describeCountLeft(changed, { used: 6, reserved: 1 });
+    expect(says).toBe('the count begins anew: 7 of 10 operations forgotten');
+    expect(describeCountLeft(changed, undefined)).toContain('what was used of 10 operations');
+    const coins = { ...aLimit, thresholdType: 'NATIVE_ASSET', threshold: '2' } as const;
+    const ofCoins = left(coins, { ...coins, threshold: '3' }, undefined)!;
+    expect(describeCountLeft(ofCoins, { used: 500_000_000, reserved: 0 })).toContain('0.5 of 2 ');
+    const each = { ...aLimit, scope: 'SMART_ACCOUNT' } as const;
+    const ofEach = left(each, { ...each, threshold: '11' }, undefined)!;
+    expect(describeCountLeft(ofEach, undefined)).toContain('each account has used of 10 operations');
   });
 });
 

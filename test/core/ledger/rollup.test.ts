@@ -14,23 +14,31 @@ describe('a tally of many decisions', () => {
 
   it('has the sums of tallies of each decision alone', () => {
     const together = createTally();
-    for (const one of decisions) together.addDecision(one);
+    for (const one of decisions) count(together, one);
     const alone = decisions.map((one) => {
       const tally = createTally();
-      tally.addDecision(one);
+      count(tally, one);
       return tally;
     });
     expect(sumsOf([together])).toEqual(sumsOf(alone));
   });
 });
 
+function count(tally: Tally, one: Decision): void {
+  tally.addDecision(one);
+  tally.addReservation(one, one.maxCostWei ?? 0n, 1);
+}
+
 function sumsOf(
   tallies: readonly Tally[],
-): Record<string, readonly [sponsored: number, promisedWei: bigint]> {
-  const sums: Record<string, readonly [number, bigint]> = {};
-  const add = (key: string, { sponsored, promisedWei }: { sponsored: number; promisedWei: bigint }): void => {
-    const [count, money] = sums[key] ?? [0, 0n];
-    sums[key] = [count + sponsored, money + promisedWei];
+): Record<string, readonly [asks: number, sponsored: number, promisedWei: bigint]> {
+  const sums: Record<string, readonly [number, number, bigint]> = {};
+  const add = (
+    key: string,
+    { asks, sponsored, promisedWei }: { asks: number; sponsored: number; promisedWei: bigint },
+  ): void => {
+    const [all, count, money] = sums[key] ?? [0, 0, 0n];
+    sums[key] = [all + asks, count + sponsored, money + promisedWei];
   };
   for (const tally of tallies) {
     for (const one of tally.rollups()) add(`${one.minute} ${one.dimension} ${one.value}`, one.amounts);

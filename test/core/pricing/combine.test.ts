@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { combine, type CombineRules } from '../../../core/pricing/combine.js';
 import {
+  type PriceRefusal,
   formatRefusal,
   refused,
   requirePrice,
@@ -171,9 +172,40 @@ describe('a refused price', () => {
     expect(() => requirePrice(aServedToken({}), stale)).toThrow(
       expect.objectContaining({
         code: 'FEE_TOKEN_UNSUPPORTED',
-        message: 'fee token USDC has no price now: feed is 9 s old, at most 5 s are accepted',
+        message: 'fee token USDC has no price now: its price is 9 s old, at most 5 s are accepted',
       }),
     );
     expect(requirePrice(aServedToken({}), answer(5n)).rate).toBe(5n);
+  });
+
+  test('names no place where a price comes from to a caller, whatever went wrong there', () => {
+    const place = 'http prices.acme.internal:8443';
+    const faults: readonly PriceRefusal[] = [
+      { source: place, reason: 'STALE', ageSeconds: 9, maxAgeSeconds: 5 },
+      { source: place, reason: 'JUMP', rate: 1n, least: 2n },
+      { source: place, reason: 'DECIMALS_MISMATCH', declared: 6, found: 18 },
+      { source: place, reason: 'SYMBOL_MISMATCH', declared: 'A', found: 'B' },
+      { source: place, reason: 'UNREACHABLE', detail: `could not be read: eth_call failed at ${place}` },
+      { source: place, reason: 'REVERTED', detail: place },
+      { source: place, reason: 'MALFORMED', detail: place },
+      { source: place, reason: 'OUT_OF_RANGE', detail: place },
+      { source: place, reason: 'INCOMPLETE', detail: place },
+      { source: place, reason: 'SEQUENCER_DOWN', detail: place },
+      {
+        source: place,
+        reason: 'DEVIATION',
+        lowest: { rate: 1n, source: place },
+        highest: { rate: 2n, source: place },
+        maxDeviationPercent: 1,
+      },
+    ];
+    const all: readonly PriceRefusal[] = [
+      ...faults,
+      { source: place, reason: 'TOO_FEW', usable: 0, needed: 1, faults },
+    ];
+    for (const fault of all)
+      expect(() => requirePrice(aServedToken({}), refused(fault))).toThrow(
+        expect.objectContaining({ message: expect.not.stringMatching(/acme|8443|http/) }),
+      );
   });
 });

@@ -12,13 +12,14 @@ const read = (path: string): string => readFileSync(join(repositoryRoot, path), 
 const rows = checkIds.map((id) => ({ id, ...(checks[id] as Check) }));
 const shown = rows.flatMap(({ conditions = [] }) => conditions);
 
-/** Conditions that only sum up others, and what an owner has chosen for a policy or a contract. */
+/** Conditions that only sum up others, or wait for a replica, and what an owner has chosen for a policy or a contract. */
 const sums = [
   'Programmed/NotAccepted',
   'Ready/NotAccepted',
   'Ready/NotResolved',
   'Programmed/Deleting',
   'Ready/NotProgrammed',
+  'Ready/NotServed',
   'Ready/NotFunded',
   'Ready/NoCode',
   'Ready/NoAccess',
@@ -31,6 +32,9 @@ const sums = [
   'Ready/Paused',
   'Serving/NotReady',
   'Serving/DepositEmpty',
+  'Serving/UsageLost',
+  'Serving/LimitFull',
+  'Serving/WebhookFailing',
 ];
 
 describe('the table of checks', () => {
@@ -69,12 +73,14 @@ describe('the table of checks', () => {
       'system/doctor-chains.component',
       'system/doctor-starts.component',
       'system/doctor-outages.component',
+      'system/states.component',
       'kube/mode/doctor-pods.component',
       'kube/mode/export.component',
       'kube/master-keys.component',
       'kube/mode/doctor.component',
       'spec/manage-shadow.component',
       'system/token-loss-condition.component',
+      'operator/usage-store-lost',
     ];
     const tests = files.map((file) => read(`test/${file}.test.ts`)).join('\n');
     const missing = checkIds.filter((id) => !tests.includes(`'${id}'`));

@@ -1,7 +1,7 @@
 import type { Budget } from '../../../core/policy/budget.js';
 import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
-import type { WebhookSpec } from '../../../core/policy/webhook/spec.js';
+import type { WebhookSpec } from '../../../core/policy/webhook/schema.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import {
   aChain,
@@ -333,6 +333,12 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aChain({ rpc: { urls: ['http://127.0.0.1:8545'], file: 'mainnet' } }) },
   },
   {
+    field: 'spec.bundlers',
+    message: 'given by exactly one of urls and file',
+    passes: { now: aChain({ bundlers: { urls: ['https://bundler.example.org'] } }) },
+    fails: { now: aChain({ bundlers: {} }) },
+  },
+  {
     field: 'spec.accountFunctions[0].signature',
     message: misfit,
     passes: { now: aPaymaster({ accountFunctions: run('call-struct') }) },
@@ -352,8 +358,10 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.dataFee',
-    message: 'of another kind than Bundler without bundlerUrl, which is asked for the fee',
-    passes: { now: aChain({ bundlerUrl: 'https://bundler.example.org', dataFee: { kind: 'Bundler' } }) },
+    message: 'of another kind than Bundler without bundlers, which are asked for the fee',
+    passes: {
+      now: aChain({ bundlers: { urls: ['https://bundler.example.org'] }, dataFee: { kind: 'Bundler' } }),
+    },
     fails: { now: aChain({ dataFee: { kind: 'Bundler' } }) },
   },
   {

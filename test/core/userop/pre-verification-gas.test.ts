@@ -34,3 +34,19 @@ test.each([2049, 131_072])('of a signature of %i bytes 2 KiB count in a cap', (b
   expect(bounded).toBe(preVerificationGas(withSignature(ofBytes(2048)), '0x'));
   expect(preVerificationGas(op, '0x')).toBeGreaterThan(bounded);
 });
+
+test.each(['callData', 'signature', 'initCode', 'paymasterAndData'] as const)(
+  'a word of %s counts more where the EntryPoint passes on the whole operation',
+  (field) => {
+    const costOfWord = (selector: Hex) => {
+      const of = (words: number) => {
+        const more = words === 0 ? '' : ofBytes(32).slice(2);
+        const op = parseUserOperation(anOperation({ callData: selector, initCode: ofBytes(64) }), '0.6');
+        const changed = field === 'paymasterAndData' ? op : { ...op, [field]: `${op[field]}${more}` as Hex };
+        return preVerificationGas(changed, field === 'paymasterAndData' ? `0x${more}` : '0x');
+      };
+      return of(1) - of(0);
+    };
+    expect(costOfWord('0x8dd7712f') - costOfWord('0xb61d27f6')).toBe(80n);
+  },
+);

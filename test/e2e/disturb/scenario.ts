@@ -6,7 +6,7 @@ import { connectionUrl, install, sponsorAndMine, startQuickstart, type World } f
 import { loseDatabase } from './database.js';
 import { rotateMasterKeys } from './master-keys.js';
 import type { Scene } from './scene.js';
-import { deleteConnectionSecret, deleteSigners } from './secrets.js';
+import { deleteSigners, deleteWrittenObjects } from './secrets.js';
 import { changeSigner, expirySeconds, rotateSigner } from './signers.js';
 
 /** What happens to an installation that lives for long, each under load. Throws at the first step that fails. */
@@ -30,12 +30,11 @@ export async function runDisturbances(world: World): Promise<void> {
     const caller = wallet.startCaller();
     const scene: Scene = { wallet, caller, url };
     try {
-      const isSecretBack = await deleteConnectionSecret(world, scene);
+      await deleteWrittenObjects(world, scene);
       await changeSigner(world, scene);
       const keys = await rotateSigner(world, scene, await connectionUrl(tools, 'several-connection'));
       await loseDatabase(world, scene);
       await deleteSigners(world, scene, keys);
-      await isSecretBack();
       await rotateMasterKeys(world, scene);
     } finally {
       await caller.stop();

@@ -5,39 +5,26 @@ import type { Tools } from '../tools.js';
 import { startCustomers } from './customers.js';
 import { seconds, withLoad, type Scene } from './scene.js';
 
-/**
- * The Secret that wallets read their URL from. Serving does not depend on it; that it is written again is looked at by the function that
- * this resolves with, much later, so that nobody waits for it.
- */
-export async function deleteConnectionSecret(world: World, scene: Scene): Promise<() => Promise<void>> {
+/** The Secret that wallets read their URL from, and the RoleBindings of the namespace. Serving does not depend on them. */
+export async function deleteWrittenObjects(world: World, scene: Scene): Promise<void> {
   const { report, tools } = world;
-  report.section('A connection Secret deleted');
-  const name = ['secret', '-n', tenant, 'shop-connection'];
-  let deletedAt = 0;
-  await withLoad(world, scene, { name: '0 failed calls while it is away' }, async () => {
-    await tools.kubectl(['delete', ...name]);
-    deletedAt = performance.now();
-    await pause(10);
-    return 'its paymaster is served';
+  report.section('A connection Secret and the RoleBindings deleted');
+  const names = [
+    'secret/shop-connection',
+    'rolebinding/paymaster-dashboard',
+    'rolebinding/paymaster-connection-secrets',
+  ];
+  await withLoad(world, scene, { name: '0 failed calls, and all are back within 30 s' }, async () => {
+    await tools.kubectl(['delete', '-n', tenant, ...names]);
+    const deletedAt = performance.now();
+    await awaited(`${names.join(', ')} are there again`, 30_000, async () =>
+      (await tools.tryKubectl(['get', '-n', tenant, ...names])).code === 0 ? true : undefined,
+    );
+    const after = seconds(performance.now() - deletedAt);
+    if ((await connectionUrl(tools)) !== scene.url) throw new Error('the Secret holds another URL');
+    return `after ${after}`;
   });
-  return () =>
-    report.step('the deleted connection Secret is written again, with the same URL', async () => {
-      const left = Math.max(1_000, restoredMs - (performance.now() - deletedAt));
-      const createdAt = await awaited('the Secret is there again', left, async () => {
-        const { stdout } = await tools.tryKubectl([
-          'get',
-          ...name,
-          '-o=jsonpath={.metadata.creationTimestamp}',
-        ]);
-        return stdout === '' ? undefined : Date.parse(stdout);
-      });
-      if ((await connectionUrl(tools)) !== scene.url) throw new Error('it holds another URL');
-      return `${seconds(createdAt - (performance.timeOrigin + deletedAt))} after it was deleted`;
-    });
 }
-
-/** The operator looks at each Secret that it wrote every five to ten minutes, because it gets no event when one is deleted. */
-const restoredMs = 11 * 60_000;
 
 /** The signing keys are gone for a while: an answer, not an outage of the Service. `keys`: the Secret's content, which is put back. */
 export async function deleteSigners(

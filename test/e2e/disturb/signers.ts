@@ -1,4 +1,4 @@
-import { Interface, Wallet } from 'ethers';
+import { Interface } from 'ethers';
 import { parseAddress, type Address } from '../../../core/units/address.js';
 import { encodeWith } from '../../chain/support/account.js';
 import { awaited, podsOf, system } from '../cluster.js';
@@ -6,6 +6,7 @@ import { makeSecret, pause, type World } from '../scenario.js';
 import type { Tools } from '../tools.js';
 import { startCustomers, tally, type Asked } from './customers.js';
 import { seconds, withLoad, type Scene } from './scene.js';
+import { newWallet } from '../../support/new-wallet.js';
 
 const contract = new Interface([
   'function setSigner(address signer)',
@@ -24,7 +25,7 @@ export async function changeSigner(world: World, scene: Scene): Promise<void> {
   const version = '1.1.0';
   report.section('Signer changed on chain');
   const customers = await startCustomers({ devChain: chain.devChain, ...scene, version, holdMs: 0 });
-  const stranger = parseAddress(Wallet.createRandom().address);
+  const stranger = parseAddress(newWallet().address);
   let changedAt = 0;
   let refusedAt = 0;
   await withLoad(
@@ -89,7 +90,7 @@ export async function rotateSigner(
   const { report, tools, chain } = world;
   const version = 'singleton-0.7';
   report.section('Signer rotated on a contract with several signers');
-  const fresh = Wallet.createRandom();
+  const fresh = newWallet();
   const keys = { dev: chain.devChain.sponsorSigner.privateKey, fresh: fresh.privateKey };
   const customers = await startCustomers({
     devChain: chain.devChain,

@@ -1,5 +1,12 @@
 import { createKubeEventRecorder } from '../../../adapters/events/event-recorder.js';
-import { createKubeTenantAccess } from '../../../adapters/kube/tenant-access.js';
+import { compiledObjects } from '../../../adapters/configs/kubernetes/compiled-object.js';
+import { watchForeignChanges } from '../../../adapters/kube/foreign-changes.js';
+import {
+  createKubeTenantAccess,
+  tenantBindings,
+  type TenantBinding,
+} from '../../../adapters/kube/tenant-access.js';
+import type { OperatorDeps } from '../../../operator/operator.js';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { createKubeConnectionSecrets } from '../../../adapters/secrets/kube-secrets.js';
 import { createKubeResourceStore } from '../../../adapters/resources/kubernetes/resources.js';
@@ -34,7 +41,7 @@ export async function openKubeDashboardWorld(
     resources: { ...resources, apply: applyAndWait },
     configs: parts.configs(admin, clock),
     usage,
-    messages: usage,
+    texts: usage,
     replicas: 2,
     openReplica,
   };
@@ -46,7 +53,7 @@ export async function openKubeDashboardWorld(
       resources: openResources(parts, transport),
       configs: parts.configs(transport, clock),
       usage: ownUsage.reading,
-      fundingMessages: ownUsage,
+      texts: ownUsage,
     };
   }
 
@@ -70,6 +77,7 @@ export async function startKubeOperator(
   parts: KubeParts,
   clock: DashboardWorldOptions['clock'],
   timers: Timers = systemTimers,
+  deps: Partial<OperatorDeps> = {},
 ): Promise<{ stop(): Promise<void> }> {
   const transport = parts.transport('operator');
   const common = { transport, clock: systemClock, log: silentLogger, metrics: noMetrics };
@@ -87,6 +95,16 @@ export async function startKubeOperator(
     events,
     tenantAccess: tenantAccess(transport),
     connectionSecrets: createKubeConnectionSecrets({ transport }),
+    foreignChanges: (onChange) =>
+      watchForeignChanges(
+        {
+          ...common,
+          random: Math.random,
+          objects: [...compiledObjects(parts.namespace), ...tenantBindings(bindings)],
+        },
+        onChange,
+      ),
+    ...deps,
   });
   parts.onStop(() => operator.stop());
   return operator;
@@ -106,17 +124,21 @@ export function openResources(parts: KubeParts, transport: KubeTransport): Resou
   return store;
 }
 
+const bindings: readonly TenantBinding[] = [
+  {
+    name: 'paymaster-dashboard',
+    clusterRole: `${systemNamespace}-paymaster-tenant`,
+    serviceAccount: { namespace: systemNamespace, name: 'paymaster-dashboard' },
+  },
+  {
+    name: 'paymaster-connection-secrets',
+    clusterRole: `${systemNamespace}-paymaster-connection-secrets`,
+    serviceAccount: { namespace: systemNamespace, name: 'paymaster-operator' },
+  },
+];
+
 function tenantAccess(transport: KubeTransport) {
-  return createKubeTenantAccess({
-    transport,
-    bindings: [
-      {
-        name: 'paymaster-dashboard',
-        clusterRole: `${systemNamespace}-paymaster-tenant`,
-        serviceAccount: { namespace: systemNamespace, name: 'paymaster-dashboard' },
-      },
-    ],
-  });
+  return createKubeTenantAccess({ transport, bindings });
 }
 
 function hasAccess(organisation: Organisation | undefined, generation: number): boolean {

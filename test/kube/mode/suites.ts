@@ -19,6 +19,10 @@ export const suitesOfEveryRun: SuiteTable = {
     'The operator programs a write in its own time, and says so in the status of the object.',
   'dashboard-states':
     'A change of one field is a patch of the object, beside the operator that writes its status.',
+  'manage-cascade':
+    'Objects of several kinds end one after the other, beside the operator and by the owners that the API server knows.',
+  'manage-counts':
+    'A change of a limit is what the operator makes of the object, and its count is in PostgreSQL.',
   'manage-keys': 'Generations of keys are in objects; the dashboard reads which master keys are in force.',
   'manage-objects': 'Pages, deletions and what depends on them follow the API server.',
   'manage-platform': 'What a platform reads of every organisation needs rights in every namespace.',
@@ -42,6 +46,7 @@ export const suitesOfSoak: SuiteTable = {
   'manage-changes': 'Records of changes: the conformance of ledgers.',
   'manage-explain': 'Asks another process; on Kubernetes in kube/installation.',
   'manage-funding': 'The same messages as in dashboard-funding.',
+  'manage-idempotency': 'Messages as in dashboard-funding: the conformance of usage stores.',
   'manage-rows': 'Refusals of wrong tokens, before a store is asked for anything else.',
   'manage-rules': 'A view of objects that are listed as in manage-objects.',
   'manage-shadow': 'Questions to the ledger: its conformance.',
@@ -50,6 +55,8 @@ export const suitesOfSoak: SuiteTable = {
   'manage-test-webhook': 'Asks hosts; the policy is read as in manage-objects.',
   'rpc-authentication': 'Looks up compiled configs, which the conformance of config stores covers.',
   'rpc-budgets': 'Sums of the usage store: its conformance.',
+  'rpc-bundlers':
+    'What is passed on is read and judged without a store, or by a promise of the usage store: its conformance.',
   'rpc-campaigns': 'Sums of the usage store: its conformance.',
   'rpc-dollar-limits': 'Sums of the usage store: its conformance.',
   'rpc-erc-7677': 'The form of requests and answers of the sponsor path.',
@@ -61,6 +68,8 @@ export const suitesOfSoak: SuiteTable = {
   'rpc-members': 'The form of requests.',
   'rpc-minimum-tip': 'Decided from the compiled config and the request.',
   'rpc-named-entry-point': 'The form of answers, and decided from the compiled config and the request.',
+  'rpc-others-methods': 'Other forms of requests that are decided by the same steps.',
+  'rpc-otherwise': 'Two decisions of one request; what each needs of the stores is in suites above.',
   'rpc-origins': 'Decided from the compiled config and the request.',
   'rpc-paymaster-gas': 'Decided from the compiled config and the request.',
   'rpc-per-operation': 'Decided from the compiled config and the request.',
@@ -82,6 +91,7 @@ export const suitesWithoutStores: SuiteTable = {
   'dashboard-versioning': 'Judged before a store is asked.',
   'dashboard-warnings': 'Judged before a store is asked.',
   'rpc-errors': 'Judged before a store is asked.',
+  'rpc-conformance': 'The form of answers.',
   'rpc-openrpc': 'A document that is made of schemas.',
   'rpc-request-envelope': 'Judged before a store is asked.',
   'rpc-server': 'Connections, readiness and stopping of the process; a store that fails is a fake there.',

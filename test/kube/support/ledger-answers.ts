@@ -2,12 +2,15 @@ import type { Connection } from '../../../standalone/connection.js';
 
 /** A decision of the API, as far as the comparison with the chain needs it. */
 export type DecisionRow = {
+  readonly sender: string;
+  readonly nonce: string;
   readonly id: string;
   readonly callerRequestId: string;
   readonly paymasterId: string;
   readonly userOpHash: string | null;
   readonly settlement: null | {
     readonly outcome: 'mined' | 'expired' | 'spent-elsewhere';
+    readonly at: string;
     readonly transactionHash: string | null;
     readonly actualGasCostWei: string;
     readonly success: boolean | null;
@@ -30,7 +33,7 @@ export async function readDecisions(access: Access, paymasterId: string): Promis
   const rows: DecisionRow[] = [];
   const asked = { ...range, paymasterId, verdict: 'sponsored', limit: '1000' };
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await ask<{ decisions: readonly DecisionRow[]; cursor: string | null }>(
+    const page = await ask<{ items: readonly DecisionRow[]; nextCursor: string | null }>(
       access,
       'decisions',
       {
@@ -38,20 +41,20 @@ export async function readDecisions(access: Access, paymasterId: string): Promis
         ...(cursor === undefined ? {} : { cursor }),
       },
     );
-    rows.push(...page.decisions);
-    cursor = page.cursor;
+    rows.push(...page.items);
+    cursor = page.nextCursor;
   }
   return rows;
 }
 
 export async function readUsage(access: Access, paymasterId: string): Promise<UsageSums> {
   type Row = Omit<UsageSums, 'spentWei'> & { readonly spentWei: string };
-  const { rows } = await ask<{ rows: readonly Row[] }>(access, 'usage', {
+  const { items } = await ask<{ items: readonly Row[] }>(access, 'usage', {
     ...range,
     paymasterId,
     step: 'month',
   });
-  return rows.reduce(
+  return items.reduce(
     (sum, row) => ({
       sponsored: sum.sponsored + row.sponsored,
       mined: sum.mined + row.mined,

@@ -146,6 +146,30 @@ test('for people there is one line per finding and a summary', async () => {
   );
 });
 
+test('a limit whose count would begin anew is a warning, where what is there is known', async () => {
+  const there = mkdtempSync(join(tmpdir(), 'context-'));
+  try {
+    write(rightFolder, there);
+    write(rightFolder.map((text) => text.replace('"threshold":"10"', '"threshold":"7"')));
+    const { ok, findings } = await validated([directory], '--with', there);
+    expect({ ok, findings }).toMatchObject({
+      ok: true,
+      findings: [
+        {
+          severity: 'warning',
+          message: expect.stringMatching(
+            /^the count begins anew: what was used of .+ operations forgotten; spec.spendingLimit.keepCount: true keeps it$/,
+          ),
+        },
+      ],
+    });
+    write(rightFolder.map((text) => text.replace('"threshold":"10"', '"threshold":"7","keepCount":true')));
+    expect(await validated([directory], '--with', there)).toMatchObject({ ok: true, findings: [] });
+  } finally {
+    rmSync(there, { recursive: true });
+  }
+});
+
 test('a command that cannot run reports what is wrong with it', async () => {
   const none = join(directory, 'missing');
   expect((await paymaster(['validate', none])).error).toContain(`${none} cannot be read`);

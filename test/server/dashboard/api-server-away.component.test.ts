@@ -2,7 +2,10 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { hashCredential } from '../../../core/config/api-key.js';
 import { DomainError } from '../../../core/errors.js';
+import { silentLogger } from '../../../core/log.js';
+import { systemTimers } from '../../../adapters/timers.js';
 import { managePrefix } from '../../../server/dashboard/endpoints.js';
+import { followTokens } from '../../../server/dashboard/ended-tokens.js';
 import { createLastSeen, lastSeenForMs, type LastSeen } from '../../../server/dashboard/last-seen.js';
 import { acmeToken, chainId, otherToken, recordOf, type DashboardHost } from '../../build/dashboard.js';
 import { aDecision, at, reservationOf } from '../../conformance/ledger-records.js';
@@ -59,6 +62,23 @@ const ask = async (path: string, token = acmeToken): Promise<number> =>
     })
   ).status;
 
+/** As a dashboard does from its start on. */
+async function organisationsSeen(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const following = followTokens({
+    resources: host.resources,
+    clock: host.clock,
+    log: silentLogger,
+    timers: systemTimers,
+    onOrganisations(organisations) {
+      lastSeen.saw(organisations);
+      resolve();
+    },
+  });
+  await promise;
+  await following.stop();
+}
+
 const range = 'from=2026-01-31T00:00:00Z&to=2026-02-01T00:00:00Z';
 const readings = (): readonly string[] => [
   `/usage?${range}`,
@@ -74,14 +94,13 @@ const all = (status: number): readonly number[] => readings().map(() => status);
 describe.each(['away', 'silent'] as const)('while the API server is %s', (outage) => {
   test('readings that need only a database are answered', async () => {
     expect(await statuses()).toEqual(all(200));
-    // As the readiness check does all the time.
-    await lastSeen.resources.list('Organisation');
+    await organisationsSeen();
     state = outage;
     expect(await statuses()).toEqual(all(200));
   });
 
   test('so are those of a token that this replica was never asked with', async () => {
-    await lastSeen.resources.list('Organisation');
+    await organisationsSeen();
     state = outage;
     expect(await ask(`/usage?${range}`, otherToken)).toBe(200);
   });
@@ -89,7 +108,7 @@ describe.each(['away', 'silent'] as const)('while the API server is %s', (outage
 
 describe('while the API server is away', () => {
   test('a token that nobody had is not answered, since it may be new', async () => {
-    await lastSeen.resources.list('Organisation');
+    await organisationsSeen();
     state = 'away';
     expect(await ask(`/usage?${range}`, 'never-seen-0123456789')).toBe(503);
   });
@@ -100,13 +119,13 @@ describe('while the API server is away', () => {
   });
 
   test('nothing but readings is answered', async () => {
-    await lastSeen.resources.list('Organisation');
+    await organisationsSeen();
     state = 'away';
     expect((await replica.call('GET', '/paymaster', { token: acmeToken })).status).toBe(503);
   });
 
   test('the last state is used for an hour', async () => {
-    await lastSeen.resources.list('Organisation');
+    await organisationsSeen();
     state = 'away';
     host.clock.advance(lastSeenForMs - 60_000);
     expect(await ask(`/usage?${range}`)).toBe(200);
@@ -127,7 +146,7 @@ test('a token that is removed ends at once while the API server is there, and do
       spec: { namespace, tokens },
     });
   await apply([{ name: 'ci', sha256: hashCredential(token) }]);
-  await lastSeen.resources.list('Organisation');
+  await organisationsSeen();
   expect(await ask(`/usage?${range}`, token)).toBe(200);
   await apply([]);
   expect(await ask(`/usage?${range}`, token)).toBe(401);

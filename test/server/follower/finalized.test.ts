@@ -141,7 +141,7 @@ test('a node that names no final block settles nothing, still shows its head, an
     log: silentLogger,
     instruments: createInstruments(noMetrics),
     pollMs: 1,
-    onStall: (_chainId, trouble) => told.push(trouble),
+    onFollowing: (_chainId, trouble) => trouble !== undefined && told.push(trouble),
   });
   follower.start();
   // No clock is advanced: a chain that merely fails is reported after five minutes.

@@ -36,7 +36,7 @@ function follow(lease: FollowerLease = { hold: async () => true, release: async 
     clock: it.clock,
     log: silentLogger,
     instruments: createInstruments(metrics),
-    onStall: (...what) => void told.push(what),
+    onFollowing: (chainId, trouble) => trouble !== undefined && void told.push([chainId, trouble]),
     pollMs: 1,
   });
   followers.push(follower);
@@ -120,7 +120,7 @@ test('/readyz names a stalled chain and what to do, and the replica still takes 
   const ops = createOps({
     checks: servingChecks({
       usage: it.usage,
-      view: { synced: true, isStale: () => false, hasPaymasters: () => true, chains: () => [] },
+      view: { synced: true, isStale: () => false, canSign: () => true, chains: () => [] },
       follower: { ready: () => true, stalls: () => [stall] },
       isWarm: () => true,
       clock: it.clock,

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
+import { accountName } from '../../../core/usage/accounts.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import { createFundsSamples } from '../../../server/ledger/funds.js';
@@ -15,6 +16,8 @@ const account: AccountBalance = {
   readAt: undefined,
 };
 const minuteMs = 60_000;
+/** Wei that the chain has shown. */
+const held = new Map<string, bigint>();
 
 const clock = aClock();
 
@@ -45,10 +48,10 @@ test('a sample has the price of its minute, and none while no price may be used'
   );
   for (const now of [2_000n * 10n ** 18n, undefined, 1n]) {
     price = now;
-    samples.followed(1);
+    samples.followed(1, held);
     // The price of a minute is that of its first round.
     price = 5n;
-    samples.followed(1);
+    samples.followed(1, held);
     clock.advance(minuteMs);
   }
   await samples.stop();
@@ -66,7 +69,7 @@ test('the first account of a chain is recorded in the minute in which it appears
     () => 1n,
   );
   const round = async () => {
-    samples.followed(1);
+    samples.followed(1, held);
     await samples.stop();
   };
   await round();
@@ -75,4 +78,15 @@ test('the first account of a chain is recorded in the minute in which it appears
   await round();
   await round();
   expect(records).toHaveLength(1);
+});
+
+test('a balance is recorded in wei as the chain has shown it, and else as limits count it', async () => {
+  const wallet: AccountBalance = { ...account, fundingAddress: address(2) };
+  const { records, samples } = recorded(
+    () => [account, wallet],
+    () => 1n,
+  );
+  samples.followed(1, new Map([[accountName(wallet), 7_123_456_789n]]));
+  await samples.stop();
+  expect(records).toMatchObject([{ balanceWei: 7_000_000_000n }, { balanceWei: 7_123_456_789n }]);
 });

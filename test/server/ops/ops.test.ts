@@ -1,3 +1,4 @@
+import { DomainError } from '../../../core/errors.js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -6,7 +7,9 @@ import { silentLogger } from '../../../core/log.js';
 import { refusals } from '../../../core/refusal.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import { createOps, type Ops, type OpsDeps } from '../../../server/ops/ops.js';
-import { sharedDependency } from '../../../server/ops/readiness.js';
+import type { ReleaseFacts } from '../../../core/release-facts.js';
+import { createMountCheck, sharedDependency } from '../../../server/ops/readiness.js';
+import { createMemoryReleaseFacts } from '../../fakes/release-facts.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const started: Ops[] = [];
@@ -152,6 +155,44 @@ describe('a dependency that all replicas share', () => {
     expect(await statusOf(ops)).toBe(200);
   });
 
+  describe('and that nobody of the release has reached at this address', () => {
+    const known = (facts: ReleaseFacts) => ({ known: { facts, name: 'store at a' } });
+
+    test('keeps a new replica from traffic until it has answered, however long that takes', async () => {
+      let isUp = false;
+      const facts = createMemoryReleaseFacts(clock);
+      const check = { ...failing, isReady: () => isUp };
+      const ops = anOps({ checks: [sharedDependency(check, clock, known(facts))] });
+      at.now += 3_600_000;
+      expect(await statusOf(ops)).toBe(503);
+      isUp = true;
+      expect(await statusOf(ops)).toBe(200);
+    });
+
+    test('and does not keep the next replica that uses the same address', async () => {
+      const facts = createMemoryReleaseFacts(clock);
+      await statusOf(
+        anOps({ checks: [sharedDependency({ ...failing, isReady: () => true }, clock, known(facts))] }),
+      );
+      // However long ago that was: an outage may last for days.
+      at.now += 30 * 86_400_000;
+      const next = anOps({ checks: [sharedDependency(failing, clock, known(facts))] });
+      expect(await statusOf(next)).toBe(503);
+      at.now += 15_000;
+      expect(await statusOf(next)).toBe(200);
+    });
+
+    test('keeps one from traffic while nobody can say what was reached', async () => {
+      const facts: ReleaseFacts = {
+        lastHad: () => Promise.reject(new DomainError('UNAVAILABLE', 'the API server is away')),
+        confirm: () => {},
+      };
+      const ops = anOps({ checks: [sharedDependency(failing, clock, known(facts))] });
+      at.now += 60_000;
+      expect(await statusOf(ops)).toBe(503);
+    });
+  });
+
   test('is logged when it fails and when it passes again, however often it is checked', async () => {
     const lines: string[] = [];
     const note = (message: string) => void lines.push(message);
@@ -165,6 +206,54 @@ describe('a dependency that all replicas share', () => {
     isUp = true;
     for (let look = 0; look < 5; look += 1) await statusOf(ops);
     expect(lines).toEqual(['check fails', 'check passes again']);
+  });
+});
+
+describe('what a replica has mounted', () => {
+  const at = { now: 0 };
+  const clock = { now: () => at.now as EpochMs };
+  const all = { here: ['signer', 'URLs'], missing: [] };
+  const nothing = { here: [], missing: ['signer', 'URLs'] };
+  const mounting = (facts: ReleaseFacts, state: { here: string[]; missing: string[] }) => {
+    const isReady = createMountCheck(() => Promise.resolve(state), { facts, clock });
+    return anOps({ checks: [{ ...failing, isReady }] });
+  };
+  const statusOf = async (ops: Ops) => (await ask(ops, '/readyz').ended).status;
+
+  test('keeps it from traffic while it lacks what others have', async () => {
+    const facts = createMemoryReleaseFacts(clock);
+    const others = mounting(facts, all);
+    expect(await statusOf(others)).toBe(200);
+    const state = { ...nothing };
+    const ops = mounting(facts, state);
+    for (let hours = 0; hours < 3; hours += 1) {
+      at.now += 600_000;
+      await statusOf(others);
+      expect(await statusOf(ops)).toBe(503);
+    }
+    Object.assign(state, all);
+    expect(await statusOf(ops)).toBe(200);
+  });
+
+  test('does not, where nobody has it, or nobody has had it for a quarter of an hour', async () => {
+    const facts = createMemoryReleaseFacts(clock);
+    expect(await statusOf(mounting(facts, nothing))).toBe(200);
+    expect(await statusOf(mounting(facts, all))).toBe(200);
+    const ops = mounting(facts, nothing);
+    at.now += 899_999;
+    expect(await statusOf(ops)).toBe(503);
+    at.now += 1;
+    expect(await statusOf(ops)).toBe(200);
+  });
+
+  test('does not, once it takes traffic: a key that is taken away is taken from all', async () => {
+    const facts = createMemoryReleaseFacts(clock);
+    const state: { here: string[]; missing: string[] } = { ...all };
+    const ops = mounting(facts, state);
+    expect(await statusOf(ops)).toBe(200);
+    Object.assign(state, nothing);
+    at.now += 300_000;
+    expect(await statusOf(ops)).toBe(200);
   });
 });
 

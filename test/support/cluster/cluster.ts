@@ -12,6 +12,7 @@ import { systemClock } from '../../../core/units/time.js';
 import type { Console } from '../../../standalone/console.js';
 import { startDevChain } from '../../../standalone/dev-chain.js';
 import { findRoot } from '../../../standalone/root.js';
+import { putDeployedState } from '../../chain/support/deployed-state.js';
 import {
   startComponent,
   systemNamespace,
@@ -75,13 +76,11 @@ async function startParts(options: ClusterOptions, onStop: Stops['add']) {
   const postgres = await startPostgresProcess(directory);
   onStop(() => postgres.stop());
   postgresDone(postgres.url);
+  const chainStateFile = join(directory, 'chain-state.json');
+  await putDeployedState(chainStateFile);
   const chain = await startDevChain({
     config: { chainPort: { kind: 'any' } },
-    directory: {
-      urlDirectory: mounts.chains,
-      signerDirectory: mounts.signers,
-      chainStateFile: join(directory, 'chain-state.json'),
-    },
+    directory: { urlDirectory: mounts.chains, signerDirectory: mounts.signers, chainStateFile },
     log: silentLogger,
     console,
   });

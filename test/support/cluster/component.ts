@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { findRoot } from '../../../standalone/root.js';
+import { withPrograms } from '../program.js';
 import { serviceAccountUser, type ControlPlane } from './control-plane.js';
 import { onFreePort } from './free-port.js';
 import { answers, startProcess, type ManagedProcess } from './managed-process.js';
@@ -87,7 +88,7 @@ async function startOn(
   };
   const running = await startProcess({
     command: process.execPath,
-    args: ['--no-warnings', ...container.args],
+    args: ['--no-warnings', ...withPrograms(container.args)],
     environment,
     directory: findRoot(import.meta.url),
     logFile: join(pod, 'log.jsonl'),

@@ -7,7 +7,8 @@ import type { Environment } from '../../../adapters/signer/kind.js';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
 import { silentLogger } from '../../../core/log.js';
-import type { Chain, ProfileSpec } from '../../../core/resources/chain.js';
+import type { Chain } from '../../../core/resources/chain.js';
+import type { ProfileSpec } from '../../../core/resources/profile.js';
 import { apiVersion } from '../../../core/meta/meta.js';
 import {
   startReplicatedPlatform,

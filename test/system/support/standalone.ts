@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import type { Connection } from '../../../standalone/connection.js';
 import { endWithParent } from '../../../standalone/end-with-parent.js';
 import { namesUsedPort, PortInUse } from '../../../standalone/port-choice.js';
+import { putDeployedState } from '../../chain/support/deployed-state.js';
 import { freePort, onFreePort } from '../../support/cluster/free-port.js';
+import { programFile } from '../../support/program.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
 
@@ -39,26 +41,22 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   const port = options.port ?? (await freePort());
   const dataDirectory = options.dataDirectory ?? newDataDirectory();
   const root = options.root ?? repositoryRoot;
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ['--no-warnings', join(root, 'dist/standalone/main.js')],
-    {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env['PATH'],
-        HOME: process.env['HOME'],
-        PORT: String(port),
-        PAYMASTER_DATA_DIR: dataDirectory,
-        // Tests poll.
-        PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
-        PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
-        // Whether one is installed must make no difference.
-        BUNDLER: '0',
-        ...options.environment,
-      },
+  const child: ChildProcess = spawn(process.execPath, ['--no-warnings', programFile('standalone', root)], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      PORT: String(port),
+      PAYMASTER_DATA_DIR: dataDirectory,
+      // Tests poll.
+      PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
+      PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
+      // Whether one is installed must make no difference.
+      BUNDLER: '0',
+      ...options.environment,
     },
-  );
+  });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -97,9 +95,19 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   };
 }
 
-/** Spawns it and waits until everything answers; without a `port`, on the next one where another program took the first. */
-export async function startStandalone(options: StandaloneOptions = {}): Promise<RunningStandalone> {
+/**
+ * Spawns it and waits until everything answers; without a `port`, on the next one where another program took the first. Without a
+ * `dataDirectory`, its chain has every contract already, which saves a third of the start.
+ */
+export async function startStandalone(given: StandaloneOptions = {}): Promise<RunningStandalone> {
+  const options = { ...given, dataDirectory: given.dataDirectory ?? (await deployedDirectory()) };
   return options.port === undefined ? onFreePort((port) => startOn({ ...options, port })) : startOn(options);
+}
+
+async function deployedDirectory(): Promise<string> {
+  const directory = newDataDirectory();
+  await putDeployedState(join(directory, 'chain-state.json'));
+  return directory;
 }
 
 async function startOn(options: StandaloneOptions): Promise<RunningStandalone> {

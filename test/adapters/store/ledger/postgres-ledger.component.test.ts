@@ -266,14 +266,14 @@ describe('what docs/ledger.md publishes', () => {
       url,
       `SELECT sponsored, refused, mined, expired, spent_wei FROM ledger.usage_day WHERE dimension = 'paymaster'`,
     );
-    expect(days).toEqual([{ sponsored: '3', refused: '5', mined: '1', expired: '2', spent_wei: '600' }]);
+    expect(days).toEqual([{ sponsored: '2', refused: '5', mined: '1', expired: '1', spent_wei: '600' }]);
     expect(
       await server.query(url, `SELECT decimals, amount FROM ledger.tokens_hour WHERE dimension = 'chain'`),
     ).toEqual([{ decimals: -1, amount: '9' }]);
     expect(await server.query(url, 'SELECT count(*) FROM ledger.gaps')).toEqual([{ count: '1' }]);
     expect(await server.query(url, 'SELECT at FROM ledger.funds_hour')).toEqual([{ at: new Date(noon) }]);
     expect(await server.query(url, 'SELECT sender, sponsored FROM ledger.senders_day')).toEqual([
-      { sender: paid.sender, sponsored: '3' },
+      { sender: paid.sender, sponsored: '2' },
     ]);
   });
 });

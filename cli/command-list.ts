@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+
+// What the program offers, as data. The build writes it beside the program, so that completion and help load no command.
+
+type ListedOption = {
+  readonly flags: readonly string[];
+  /** What may follow; absent: nothing does. */
+  readonly values?: readonly string[];
+};
+
+export type Listed = {
+  readonly name: string;
+  /** As help shows it, with its arguments. */
+  readonly term: string;
+  readonly description: string;
+  readonly heading: string;
+  readonly options: readonly ListedOption[];
+  /** Choices of its arguments. */
+  readonly choices: readonly string[];
+  readonly commands: readonly Listed[];
+  /** Of the table in program.ts, those that it is made of. */
+  readonly rows?: readonly number[];
+};
+
+export function listOf(command: Command, rows?: ReadonlyMap<string, readonly number[]>): Listed {
+  const help = command.createHelp();
+  return {
+    name: command.name(),
+    term: help.subcommandTerm(command),
+    description: command.description(),
+    heading: command.helpGroup(),
+    options: help.visibleOptions(command).map((option) => ({
+      flags: [option.short, option.long].filter((flag) => flag !== undefined),
+      ...(!option.isBoolean() && { values: option.argChoices ?? [] }),
+    })),
+    choices: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+    commands: help.visibleCommands(command).map((each) => {
+      const of = rows?.get(each.name());
+      return { ...listOf(each), ...(of && { rows: of }) };
+    }),
+  };
+}
+
+/** What may stand in place of the last word, after the others. */
+export function completionsOf(program: Listed, words: readonly string[]): readonly string[] {
+  const before = words.slice(0, -1);
+  const command = before.reduce((at, word) => at.commands.find(({ name }) => name === word) ?? at, program);
+  return offersOf(command, before.at(-1)).filter((offer) => offer.startsWith(words.at(-1) ?? ''));
+}
+
+function offersOf({ options, commands, choices }: Listed, previous: string | undefined): readonly string[] {
+  const option = options.find(({ flags }) => previous !== undefined && flags.includes(previous));
+  if (option?.values !== undefined) return option.values;
+  return [
+    ...commands.map(({ name }) => name),
+    ...choices,
+    ...options.flatMap(({ flags }) => flags.filter((flag) => flag.startsWith('--'))),
+  ];
+}

@@ -1,0 +1,54 @@
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { route } from '../route.js';
+
+type Question = {
+  readonly title: string;
+  /** What will happen. */
+  readonly says: string;
+  /** What the button says that lets it happen. */
+  readonly button: string;
+};
+
+const asked = signal<(Question & { readonly answer: (isYes: boolean) => void }) | undefined>(undefined);
+
+/** Asks before something ends, or before more is paid for. False: it must not happen. */
+export function confirmed(question: Question): Promise<boolean> {
+  return new Promise((resolve) => {
+    const answer = (isYes: boolean): void => {
+      asked.value = undefined;
+      resolve(isYes);
+    };
+    asked.value = { ...question, answer };
+  });
+}
+
+/** Where {@link confirmed} asks. Escape, and leaving the page, mean no. */
+export function Confirmation() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const question = asked.value;
+  const { page, id } = route.value;
+  useEffect(() => dialog.current?.showModal(), [question]);
+  useEffect(() => () => asked.peek()?.answer(false), [page, id]);
+  if (question === undefined) return null;
+  const { title, says, button, answer } = question;
+  return (
+    <dialog
+      ref={dialog}
+      role="alertdialog"
+      aria-labelledby="asked"
+      aria-describedby="said"
+      // The browser gives the focus back to what opened it.
+      onClose={({ currentTarget }) => answer(currentTarget.returnValue === 'yes')}
+    >
+      <h2 id="asked">{title}</h2>
+      <p id="said">{says}</p>
+      <form method="dialog" class="row">
+        <button value="no">Cancel</button>
+        <button value="yes" class="danger">
+          {button}
+        </button>
+      </form>
+    </dialog>
+  );
+}

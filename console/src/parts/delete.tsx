@@ -1,0 +1,82 @@
+import { useState } from 'preact/hooks';
+import { call } from '../api.js';
+import { confirmed } from './confirmed.js';
+import { OutcomeNote, useOutcome } from './form.js';
+import { Facts, Note } from './parts.js';
+
+type Names = { readonly count: number; readonly names: readonly string[] };
+type Deletion = {
+  readonly ends: {
+    readonly contracts: Names;
+    readonly policies: Names;
+    readonly livePromises: number | null;
+  };
+  readonly stays: readonly { readonly name: string; readonly manager: string }[];
+};
+
+/** Deletes a paymaster with what belongs to it, once people have read what ends and what stays. */
+export function DeletePaymaster({
+  object,
+  onDone,
+}: {
+  readonly object: string;
+  readonly onDone: () => void;
+}) {
+  const [plan, setPlan] = useState<Deletion | Error>();
+  const { outcome, run } = useOutcome(onDone);
+  const path = `/manage/v1/paymasters/${object}?cascade=true`;
+  const look = async (): Promise<void> => {
+    const asked = call<Deletion>(`${path}&dryRun=true`, { method: 'DELETE' });
+    setPlan(await asked.catch((error: unknown) => error as Error));
+  };
+  return (
+    <details onToggle={(event) => event.currentTarget.open && void look()}>
+      <summary>Delete this paymaster</summary>
+      {plan instanceof Error && <Note kind="error">{plan.message}</Note>}
+      {plan !== undefined && !(plan instanceof Error) && (
+        <>
+          <Facts>
+            {[
+              ['Ends with it', textOf(plan.ends)],
+              [
+                'Stays, until it is removed from its manifests',
+                plan.stays.map(({ name, manager }) => `${name} (${manager})`).join(', ') || 'nothing',
+              ],
+              ['Signed operations that can still be mined', plan.ends.livePromises ?? 'not known'],
+            ]}
+          </Facts>
+          <p>
+            <button
+              type="button"
+              class="danger"
+              onClick={() =>
+                void run(async () => {
+                  const isSure = await confirmed({
+                    title: `Delete “${object}”?`,
+                    says: `With it end ${textOf(plan.ends)}, for good.`,
+                    button: 'Delete',
+                  });
+                  if (!isSure) return undefined;
+                  await call(path, { method: 'DELETE' });
+                  return 'It is deleted.';
+                })
+              }
+            >
+              Delete “{object}” and what ends with it
+            </button>
+          </p>
+        </>
+      )}
+      <OutcomeNote outcome={outcome} />
+    </details>
+  );
+}
+
+function textOf({ contracts, policies }: Deletion['ends']): string {
+  const lists = Object.entries({ contracts, policies }).filter(([, { count }]) => count > 0);
+  const parts = lists.map(
+    ([what, { count, names }]) =>
+      `${what} ${names.join(', ')}${count > names.length ? ` and ${count - names.length} others` : ''}`,
+  );
+  return ['the apiKey', ...parts].join('; ');
+}

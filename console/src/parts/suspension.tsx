@@ -1,0 +1,84 @@
+import { call, can } from '../api.js';
+import { labelOf, type Known } from '../paymasters.js';
+import { confirmed } from './confirmed.js';
+import { OutcomeNote, useOutcome, type Change } from './form.js';
+import { Badge, Card, Table } from './parts.js';
+
+/** What a token sees that may stop paymasters and not read them. */
+export function Stoppable({
+  all,
+  onChanged,
+}: {
+  readonly all: readonly Known[];
+  readonly onChanged: () => void;
+}) {
+  const { outcome, run } = useOutcome(onChanged);
+  return (
+    <Card title="Paymasters of this organisation">
+      <OutcomeNote outcome={outcome} />
+      <Table
+        caption="Paymasters"
+        rows={all}
+        columns={[
+          { name: 'Paymaster', of: ({ name }) => name },
+          { name: 'Chain', of: ({ chainId }) => chainId },
+          { name: 'State', of: (one) => <State {...one} /> },
+          { name: 'Change', of: (one) => <Suspension paymaster={one} run={run} /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+export function State({ isSuspended, down }: Known) {
+  if (isSuspended) return <Badge of="paused">suspended</Badge>;
+  // Whether it serves is known to those alone who may read.
+  if (!can('read')) return <Badge>not suspended</Badge>;
+  return down === undefined ? <Badge of="pass">in service</Badge> : <Badge of="failed">out of service</Badge>;
+}
+
+/** Stops a paymaster, or lets it go on, which needs more. */
+export function Suspension({
+  paymaster,
+  run,
+}: {
+  readonly paymaster: Known;
+  readonly run: (change: Change) => Promise<void>;
+}) {
+  const { object, name, isSuspended } = paymaster;
+  const change = (verb: string) => call(`/manage/v1/paymasters/${object}/${verb}`, { method: 'POST' });
+  const suspend: Change = async () => {
+    const isSure = await confirmed({
+      title: `Suspend ${labelOf(paymaster)}?`,
+      says: `It sponsors nothing until ${can() ? 'it is resumed' : 'somebody resumes it, which needs the scope write'}: every request of a wallet is refused. What is signed already stays valid.`,
+      button: 'Suspend',
+    });
+    if (!isSure) return undefined;
+    await change('suspend');
+    return {
+      kind: 'warn',
+      text: `“${name}” is suspended: it sponsors nothing until it is resumed. What is signed already stays valid.`,
+    };
+  };
+  const resume: Change = async () => {
+    const isSure = await confirmed({
+      title: `Resume ${labelOf(paymaster)}?`,
+      says: 'It sponsors again, within its policies and limits.',
+      button: 'Resume',
+    });
+    if (!isSure) return undefined;
+    await change('resume');
+    return `“${name}” sponsors again.`;
+  };
+  if (!can(...(isSuspended ? [] : (['stop'] as const)))) return null;
+  return (
+    <button
+      type="button"
+      class={isSuspended ? '' : 'danger'}
+      onClick={() => void run(isSuspended ? resume : suspend)}
+      aria-label={`${isSuspended ? 'Resume' : 'Suspend'} ${labelOf(paymaster)}`}
+    >
+      {isSuspended ? 'Resume' : 'Suspend'}
+    </button>
+  );
+}

@@ -1,0 +1,28 @@
+import { isObject } from '../../core/schema/json-value.js';
+import type { BundlerMethodDeps } from './eth_sendUserOperation.js';
+import type { RpcMethod } from './method.js';
+import { isSignedHere, notSignedHere, promisedDigests, readOwnOperation } from './own-operation.js';
+
+const method = 'eth_estimateUserOperationGas';
+
+/**
+ * ERC-7769. `params`: `[userOp, entryPoint, stateOverrides?]`. For operations with a stub of ours, or with live data: those may be
+ * estimated with other limits than were signed, so a live promise for the sender and nonce will do.
+ */
+export function eth_estimateUserOperationGas(deps: BundlerMethodDeps): RpcMethod {
+  return {
+    async handle(params, { paymaster }) {
+      const own = readOwnOperation(deps, params, paymaster);
+      const { wire, profile, readings } = own;
+      const isStub = readings.some((reading) => reading.isStub);
+      const isLive = async (): Promise<boolean> =>
+        readings.length > 0 && (await promisedDigests(deps, own, paymaster, method)).length > 0;
+      if (!isStub && !isSignedHere(own) && !(await isLive())) throw notSignedHere();
+      const overrides = isObject(params[2]) ? [params[2]] : [];
+      const asked = [wire, profile.entryPoint, ...overrides];
+      const result = await deps.bundlers.ask(paymaster, method, asked);
+      return { json: JSON.stringify(result), outcome: 'answered' };
+    },
+    answersErrorsWithOk: () => true,
+  };
+}

@@ -1,0 +1,6 @@
+import { createPimlicoClient } from 'permissionless/clients/pimlico';
+import { prepareUserOperationForErc20Paymaster } from 'permissionless/experimental/pimlico';
+import { createBundlerClient } from 'viem/account-abstraction';
+import { othersMethodsTests } from '../../others-methods.mjs';
+
+othersMethodsTests({ createBundlerClient, createPimlicoClient, prepareUserOperationForErc20Paymaster });

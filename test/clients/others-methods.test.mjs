@@ -1,0 +1,12 @@
+import { createZeroDevPaymasterClient } from '@zerodev/sdk';
+import { createPimlicoClient } from 'permissionless/clients/pimlico';
+import { prepareUserOperationForErc20Paymaster } from 'permissionless/experimental/pimlico';
+import { createBundlerClient } from 'viem/account-abstraction';
+import { othersMethodsTests } from './others-methods.mjs';
+
+othersMethodsTests({
+  createBundlerClient,
+  createZeroDevPaymasterClient,
+  createPimlicoClient,
+  prepareUserOperationForErc20Paymaster,
+});
