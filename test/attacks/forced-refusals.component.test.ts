@@ -41,10 +41,11 @@ describe.each(onOneProcess)('on %s', (store) => {
     let served: Served;
     let victim: TestAccount;
     let op: FinalUserOperation;
-    let limits = 0;
+    let paymasterId: string;
+    let paymasters = 0;
     beforeEach(async () => {
-      const limit = aLimitConfig({ policyId: `all-${version}-${(limits += 1)}`, threshold: `${threshold}` });
-      const paymasterId = `shop-${version}-${store}`;
+      paymasterId = `shop-${version}-${store}-${(paymasters += 1)}`;
+      const limit = aLimitConfig({ policyId: `all-of-${paymasterId}`, threshold: `${threshold}` });
       served = await service.paymaster('shop', { paymasterId, version, limits: [limit] });
       victim = await aDeployedAccount(devChain, version);
       await mint(devChain, token(), victim.address, plenty);
@@ -114,7 +115,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     async function mined(signed: Parameters<typeof handleOps>[2][number] | undefined): Promise<boolean> {
       if (signed === undefined) throw new Error('nothing was signed');
       const { events } = await handleOps(devChain, devChain.profile(version).entryPointVersion, [signed]);
-      await service.settled(threshold, `shop-${version}-${store}`);
+      await service.settled(threshold, paymasterId);
       return events[0]?.success === true;
     }
 
