@@ -141,7 +141,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
     result: { name: 'result', schema: arrayOf(reference('Address')) },
   },
   eth_estimateUserOperationGas: {
-    summary: `${ofBundlers} Only with paymaster data of this address: those of pm_getPaymasterStubData, or signed ones while they are promised.`,
+    summary: `${ofBundlers} Only with paymaster data of this address: those of pm_getPaymasterStubData, or signed ones while they are promised. An operation that names no paymaster is estimated with the stub of pm_supportedERC20Tokens.`,
     params: [operation, entryPoint, { ...parameter('stateOverrides', 'StateOverrides'), required: false }],
     result: { name: 'result', schema: { type: 'object' } },
   },

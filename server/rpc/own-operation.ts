@@ -33,16 +33,19 @@ export type OwnOperation = {
   readonly readings: readonly DataReading[];
 };
 
-/** Reads `[operation, entryPoint]`. Throws INVALID_INPUT, and OPERATION_NOT_OURS for one that this service does not pay for. */
+/**
+ * Reads `[operation, entryPoint]`, with these paymaster data instead of its own if they are given. Throws INVALID_INPUT, and
+ * OPERATION_NOT_OURS for one that this service does not pay for.
+ */
 export function readOwnOperation(
   { view }: OwnOperationDeps,
   [operation, entryPoint]: readonly unknown[],
   paymaster: ServedPaymaster,
+  paymasterAndData = parsePaymasterAndData(operation),
 ): OwnOperation {
   const profile = requireProfile(view, paymaster);
   requireEntryPoint(entryPoint, profile, 'params[1]');
   const op = parseUserOperation(operation, profile.entryPointVersion);
-  const paymasterAndData = parsePaymasterAndData(operation);
   const contracts = [profile.contract, profile.token?.contract].filter((one) => one !== undefined);
   const named = [...new Set(contracts)].join(' or ');
   if (paymasterAndData === '0x')

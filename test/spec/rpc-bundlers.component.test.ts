@@ -292,11 +292,27 @@ describe('eth_estimateUserOperationGas', () => {
     },
   );
 
-  test('nothing else: no paymaster, and that of a stranger', async () => {
-    expect(reasonOf(await estimate(anOp()))).toBe('NO_PAYMASTER');
-    expect(reasonOf(await estimate(replacePaymaster(await withStub(anOp()), addressOf(0x666))))).toBe(
-      'OTHER_PAYMASTER',
-    );
+  test.each(someVersions)(
+    'version %s: without a paymaster, as clients ask before they know it, with the stub of the list of tokens',
+    async (version) => {
+      await host.put({ version });
+      expect((await estimate(anOp(), version)).body.result).toEqual(limits);
+      const [asked = {}] = sentTo(first);
+      const { body } = await host.call('pm_supportedERC20Tokens', []);
+      const { dummyPaymasterAndData: dummy } = Object(body.result).paymasterMetadata;
+      expect(asked).toMatchObject(typeof dummy === 'string' ? { paymasterAndData: dummy } : dummy);
+      // Nothing was promised by that.
+      expect(reasonOf(await send(asked, version))).toBe('NOT_SIGNED_HERE');
+      expect(reached()).toHaveLength(1);
+    },
+  );
+
+  test('nothing else: the paymaster of a stranger, and half of one', async () => {
+    await host.put({ version: '2.0.0' });
+    const theirs = replacePaymaster(await withStub(anOp(), '2.0.0'), addressOf(0x666));
+    expect(reasonOf(await estimate(theirs, '2.0.0'))).toBe('OTHER_PAYMASTER');
+    const half = await estimate({ ...anOp(), paymaster: addressOf(0x666) }, '2.0.0');
+    expect(reasonOf(half)).toBe('INVALID_INPUT');
     expect(reached()).toEqual([]);
   });
 });

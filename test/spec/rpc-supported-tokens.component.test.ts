@@ -4,7 +4,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { refused, priced } from '../../core/pricing/price-source.js';
 import { addressOf, aPaymasterConfig, aProfileConfig, someVersions } from '../build/configs.js';
 import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, tokenVersions, usdx } from '../build/fee-tokens.js';
-import { anOperation } from '../build/operations.js';
+import { anOperation, type WireOperation } from '../build/operations.js';
 import type { RpcAnswer } from '../build/rpc.js';
 import { useRpc } from '../support/use-rpc.js';
 
@@ -43,6 +43,13 @@ function listOf({ body }: RpcAnswer): {
     readonly paymasterMetadata: Metadata;
     readonly tokens: readonly Token[];
   };
+}
+
+/** Those that AbstractionKit keeps for its operation. */
+function limitsOf(stub: Metadata['dummyPaymasterAndData']): WireOperation {
+  if (typeof stub === 'string') return {};
+  const { paymasterVerificationGasLimit, paymasterPostOpGasLimit } = stub;
+  return { paymasterVerificationGasLimit, paymasterPostOpGasLimit };
 }
 
 const supported = async (entryPoint: unknown = aProfileConfig('1.1.0').entryPoint) =>
@@ -115,15 +122,31 @@ describe('pm_supportedERC20Tokens', () => {
     async (version) => {
       await host.put({ version });
       const { entryPoint, layout } = aProfileConfig(version);
-      const { paymasterMetadata } = await supported(entryPoint);
-      const { body } = await host.call('pm_getPaymasterData', [anOperation(), entryPoint, '0x7a69', {}]);
-      const signed = body.result ?? {};
-      const stub = paymasterMetadata.dummyPaymasterAndData;
+      const { dummyPaymasterAndData: stub } = (await supported(entryPoint)).paymasterMetadata;
       const { hasPaymasterFields } = entryPointRules[layouts[layout].entryPointVersion].form;
       expect(typeof stub).toBe(hasPaymasterFields ? 'object' : 'string');
+      const operation = { ...anOperation(), ...limitsOf(stub) };
+      const { body } = await host.call('pm_getPaymasterData', [operation, entryPoint, '0x7a69', {}]);
+      const signed = body.result ?? {};
       const fields = typeof stub === 'string' ? { paymasterAndData: stub } : stub;
       for (const [name, value] of Object.entries(fields))
         expect(value).toHaveLength(String(signed[name]).length);
+    },
+  );
+
+  test.each(tokenVersions)(
+    'version %s: both modes sign the gas limits of the stub, since a client keeps them from before it knows its mode',
+    async (version) => {
+      await host.put({ version });
+      host.world.takeable = 10n ** 30n;
+      const { entryPoint } = aProfileConfig(version);
+      const { dummyPaymasterAndData: stub } = (await supported(entryPoint)).paymasterMetadata;
+      for (const context of [{}, { token: usdx.address }]) {
+        const operation = { ...anOperation(), ...limitsOf(stub) };
+        const { body } = await host.call('pm_getPaymasterData', [operation, entryPoint, '0x7a69', context]);
+        expect(body.error).toBeUndefined();
+        expect(body.result).toMatchObject(limitsOf(stub));
+      }
     },
   );
 

@@ -91,7 +91,8 @@ async function price(
 
 /**
  * One stub for both modes, since clients ask for it before they know their mode. That of mode SPONSORED where somebody
- * pays: its simulation passes also for an account without tokens.
+ * pays: its simulation passes also for an account without tokens. Its gas limits are those of mode ERC20, the larger ones: mode SPONSORED
+ * signs what a client has kept, and a payment is bounded by its own.
  */
 function stubOf(paymaster: ServedPaymaster, profile: ServedProfile, first: PricedToken | undefined): Hex {
   const { token: mode } = profile;
@@ -102,7 +103,10 @@ function stubOf(paymaster: ServedPaymaster, profile: ServedProfile, first: Price
     chainId: paymaster.chainId,
     paymaster: profile.contract,
     fundingAddress: payer ?? noWallet,
-    options: profile.options,
+    options:
+      mode === undefined || first === undefined
+        ? profile.options
+        : { ...profile.options, paymasterGas: mode.gas },
   });
 }
 
