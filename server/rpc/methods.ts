@@ -15,6 +15,8 @@ import { pm_sponsorUserOperation, type SponsorMethodDeps } from './pm_sponsorUse
 import { pm_supportedEntryPoints } from './pm_supportedEntryPoints.js';
 import { pm_supportedERC20Tokens, type TokenListMethodDeps } from './pm_supportedERC20Tokens.js';
 import { pm_validateSponsorshipPolicies, type PolicyMethodDeps } from './pm_validateSponsorshipPolicies.js';
+import { rundler_maxPriorityFeePerGas } from './rundler_maxPriorityFeePerGas.js';
+import { zd_getUserOperationGasPrice } from './zd_getUserOperationGasPrice.js';
 import { zd_sponsorUserOperation } from './zd_sponsorUserOperation.js';
 import type { RpcMethod } from './method.js';
 import type { PhaseDeps } from './signing-phases.js';
@@ -46,6 +48,9 @@ export function createMethods(deps: MethodDeps) {
     pimlico_getTokenQuotes: pimlico_getTokenQuotes(deps),
     zd_sponsorUserOperation: zd_sponsorUserOperation(deps),
     alchemy_requestGasAndPaymasterAndData: alchemy_requestGasAndPaymasterAndData(deps),
+    zd_getUserOperationGasPrice: zd_getUserOperationGasPrice(deps),
+    biconomy_getGasFeeValues: zd_getUserOperationGasPrice(deps),
+    rundler_maxPriorityFeePerGas: rundler_maxPriorityFeePerGas(deps),
     // Of bundlers, so that a client needs one URL.
     eth_chainId: pm_chainId(),
     eth_supportedEntryPoints: pm_supportedEntryPoints(deps),

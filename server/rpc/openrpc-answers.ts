@@ -140,6 +140,8 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
       { paymasterAndData: reference('Bytes', 'EntryPoint 0.6.'), ...unpackedFields },
     ),
   },
+  GasPrices: record({ slow: reference('Fees'), standard: reference('Fees'), fast: reference('Fees') }),
+  Fees: record({ maxFeePerGas: quantity, maxPriorityFeePerGas: quantity }),
   ValidPolicies: arrayOf(
     record({
       sponsorshipPolicyId: text,

@@ -130,6 +130,9 @@ export const rpcExamples = {
     ],
     result: withFees,
   },
+  zd_getUserOperationGasPrice: { params: [], result: { slow: fees, standard: fees, fast: fees } },
+  biconomy_getGasFeeValues: { params: [], result: { slow: fees, standard: fees, fast: fees } },
+  rundler_maxPriorityFeePerGas: { params: [], result: fees.maxPriorityFeePerGas },
   eth_chainId: { params: [], result: '0x7a69' },
   eth_supportedEntryPoints: { params: [], result: [entryPoint06.address] },
   eth_estimateUserOperationGas: {

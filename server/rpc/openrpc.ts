@@ -134,6 +134,21 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
     params: [parameter('request', 'AlchemyRequest')],
     result: result('OperationWithFees'),
   },
+  zd_getUserOperationGasPrice: {
+    summary: "As ZeroDev's clients ask: fees with which an operation is mined now, the same for each speed.",
+    params: [],
+    result: result('GasPrices'),
+  },
+  biconomy_getGasFeeValues: {
+    summary: "The same, as the vendor's clients ask.",
+    params: [],
+    result: result('GasPrices'),
+  },
+  rundler_maxPriorityFeePerGas: {
+    summary: "As Alchemy's clients ask: the tip of those fees.",
+    params: [],
+    result: result('HexQuantity'),
+  },
   eth_chainId: { summary: 'As pm_chainId.', params: [], result: result('HexQuantity') },
   eth_supportedEntryPoints: {
     summary: 'As pm_supportedEntryPoints.',

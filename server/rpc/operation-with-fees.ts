@@ -29,15 +29,19 @@ export function suggestedFees({ view, heads, clock }: FeeDeps, { chainId }: Serv
   return { maxFeePerGas: (baseFeePerGas * 3n) / 2n + tip, maxPriorityFeePerGas: tip };
 }
 
+/** In hex. */
+export function renderFees({ maxFeePerGas, maxPriorityFeePerGas }: Fees) {
+  return {
+    maxFeePerGas: hexQuantity(maxFeePerGas),
+    maxPriorityFeePerGas: hexQuantity(maxPriorityFeePerGas),
+  };
+}
+
 /** The operation with these fees in place of those that it has. */
 export function withFees(operation: unknown, fees: Fees): unknown {
   if (!isObject(operation)) return operation;
   const { gasFees: _packed, ...rest } = operation;
-  return {
-    ...rest,
-    maxFeePerGas: hexQuantity(fees.maxFeePerGas),
-    maxPriorityFeePerGas: hexQuantity(fees.maxPriorityFeePerGas),
-  };
+  return { ...rest, ...renderFees(fees) };
 }
 
 /** Signs, and answers every field that the caller copies into its operation, in hex. Throws a refusal. */
@@ -51,8 +55,7 @@ export async function signWithFees(
   const fields = {
     ...renderErc7677(profile, paymasterAndData),
     ...renderHexLimits(op),
-    maxFeePerGas: hexQuantity(op.maxFeePerGas),
-    maxPriorityFeePerGas: hexQuantity(op.maxPriorityFeePerGas),
+    ...renderFees(op),
   };
   return { json: JSON.stringify(fields), ...(isOpen ? { isOpen } : {}) };
 }

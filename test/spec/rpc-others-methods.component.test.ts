@@ -386,6 +386,35 @@ describe('pimlico_getTokenQuotes', () => {
   });
 });
 
+describe('fees, as clients of other services ask for them before they ask anything else', () => {
+  const ours = { maxFeePerGas: hex(4 * gwei), maxPriorityFeePerGas: hex(gwei) };
+  beforeEach(() => setHead({ baseFeePerGas: BigInt(2 * gwei) }));
+
+  test.each(['zd_getUserOperationGasPrice', 'biconomy_getGasFeeValues'])(
+    '%s: ours, for each speed that they may take',
+    async (method) => {
+      const { status, body } = await host.call(method, []);
+      expect([status, body.result]).toEqual([200, { slow: ours, standard: ours, fast: ours }]);
+    },
+  );
+
+  test('rundler_maxPriorityFeePerGas: the tip alone, at least what the chain asks for', async () => {
+    const tip = async () => (await host.call('rundler_maxPriorityFeePerGas', [])).body.result;
+    expect(await tip()).toBe(ours.maxPriorityFeePerGas);
+    await host.putChain({ ...aTokenChain(), minPriorityFeePerGas: String(5 * gwei) });
+    expect(await tip()).toBe(hex(5 * gwei));
+    await host.putChain(aTokenChain());
+  });
+
+  test('an operation with them is sponsored', async () => {
+    const { body } = await host.call('zd_getUserOperationGasPrice', []);
+    const { standard } = Object(body.result);
+    const operation = anOp(standard);
+    const answer = await host.call('pm_getPaymasterData', [operation, entryPointOf('1.1.0'), '0x7a69', {}]);
+    expect(answer.body.error).toBeUndefined();
+  });
+});
+
 function setHead(fees: Partial<typeof head>): void {
   const now = host.clock.now();
   host.world.head = { ...head, ...fees, timestamp: toSeconds(now), observedAt: now };
