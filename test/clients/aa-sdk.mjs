@@ -20,8 +20,10 @@ const treasury = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
 /** Tests of the client that a folder has installed. */
 export function aaSdkTests(
   { createSmartAccountClient, erc7677Middleware, getEntryPoint, split, toSmartContractAccount },
-  { alchemyGasAndPaymasterAndDataMiddleware },
+  { alchemy, createAlchemySmartAccountClient, defineAlchemyChain },
 ) {
+  // A URL of Alchemy has to be there, and is not called.
+  const chain = defineAlchemyChain({ chain: foundry, rpcBaseUrl: 'http://127.0.0.1:1' });
   let running;
   let facts;
   let client;
@@ -53,17 +55,19 @@ export function aaSdkTests(
           overrides: [{ methods: [...bundlerMethods, ...ourMethods], transport: http(rpcUrl) }],
           fallback: http(facts.chainRpcUrl),
         });
-        const entryPoint = getEntryPoint(foundry, {
-          version: `${profile.entryPointVersion}.0`,
-          addressOverride: profile.entryPoint,
-        });
         return createSmartAccountClient({
           transport,
-          chain: foundry,
-          account: await accountOf(transport, entryPoint),
+          chain,
+          account: await accountOf(transport, entryPointOf()),
           ...middleware(transport),
         });
       }
+
+      const entryPointOf = () =>
+        getEntryPoint(chain, {
+          version: `${profile.entryPointVersion}.0`,
+          addressOverride: profile.entryPoint,
+        });
 
       /** SimpleAccount, which the client no longer has. */
       async function accountOf(transport, entryPoint) {
@@ -74,7 +78,7 @@ export function aaSdkTests(
         return toSmartContractAccount({
           source: 'SimpleAccount',
           transport,
-          chain: foundry,
+          chain,
           entryPoint,
           accountAddress: account.address,
           getAccountInitCode: async () => concat([factory, factoryData]),
@@ -99,10 +103,14 @@ export function aaSdkTests(
         for (const calls of [1, 1, 3]) await send(wallet, Array(calls).fill(increment(facts)));
       });
 
-      test("Alchemy's own middleware: limits, fees and data of one call", async () => {
-        const wallet = await open((transport) =>
-          alchemyGasAndPaymasterAndDataMiddleware({ policyId: 'p', transport }),
-        );
+      test("Alchemy's own client, with a policy: fees, limits and data of one call", async () => {
+        const transport = alchemy({ alchemyConnection: { rpcUrl }, nodeRpcUrl: facts.chainRpcUrl });
+        const wallet = createAlchemySmartAccountClient({
+          transport,
+          chain,
+          account: await accountOf(transport, entryPointOf()),
+          policyId: 'p',
+        });
         for (const calls of [1, 1, 3]) await send(wallet, Array(calls).fill(increment(facts)));
       });
 

@@ -13,6 +13,7 @@ const plenty = 10n ** 12n;
 /** Tests of the clients that a folder has installed: ZeroDev's, permissionless', or both. */
 export function othersMethodsTests({
   createBundlerClient,
+  createKernelAccountClient,
   createZeroDevPaymasterClient,
   createPimlicoClient,
   prepareUserOperationForErc20Paymaster,
@@ -66,9 +67,14 @@ export function othersMethodsTests({
         });
 
       if (createZeroDevPaymasterClient !== undefined)
-        test("ZeroDev's paymaster client: zd_sponsorUserOperation, called once and without limits", async () => {
+        test("ZeroDev's kernel client and paymaster client: zd_getUserOperationGasPrice, and zd_sponsorUserOperation without limits", async () => {
           const zeroDev = createZeroDevPaymasterClient({ chain: foundry, transport: http(rpcUrl) });
-          const wallet = await open({
+          const wallet = createKernelAccountClient({
+            account: await newAccount(client, profile),
+            client,
+            chain: foundry,
+            bundlerTransport: http(rpcUrl),
+            pollingInterval: 100,
             paymaster: {
               getPaymasterData: (userOperation) => zeroDev.sponsorUserOperation({ userOperation }),
             },

@@ -16,16 +16,20 @@ const noNetwork =
 /** Which packages the pinned tests of each file are about; those of other folders are in their package.json. */
 const clientsOf = {
   'aa-sdk.mjs': ['@aa-sdk/core', '@account-kit/infra'],
+  'abstractionkit.mjs': ['abstractionkit'],
+  'abstractjs.mjs': ['@biconomy/abstractjs', 'viem'],
   'accounts.test.mjs': ['permissionless', '@safe-global/safe-4337', '@metamask/smart-accounts-kit'],
   'bundler.test.mjs': ['viem', 'permissionless'],
   'conformance.test.mjs': ['clients/conformance', '@pimlico/mock-paymaster'],
   'ethers.test.mjs': ['ethers'],
+  'near-safe.test.mjs': ['near-safe'],
   'op-stack.test.mjs': ['viem'],
   'others-methods.mjs': ['@zerodev/sdk', 'permissionless', 'viem'],
   'relay-kit.mjs': ['@safe-global/relay-kit', '@safe-global/protocol-kit'],
   'startale.mjs': ['@startale-scs/aa-sdk', 'viem'],
   'vendor-paymaster.mjs': ['@biconomy/account'],
   'viem-package.mjs': ['clients/viem', 'viem'],
+  'wagmi.test.mjs': ['@wagmi/core', 'viem'],
 };
 const results = fileURLToPath(new URL('../../test-results', import.meta.url));
 const latest = [
@@ -42,7 +46,9 @@ const latest = [
 
 process.exitCode = process.env.LATEST === '1' ? runLatest() : runPinned();
 
+/** CLIENT names one file, as in `wagmi.test.mjs`; the page is written by a run of all. */
 function runPinned() {
+  const { CLIENT: only = '*' } = process.env;
   run('sh', [join(folder, '../../hack/bundler/install.sh')], folder, noNetwork);
   const wanted = readFileSync(join(folder, 'package.json'), 'utf8');
   const stamp = join(folder, 'node_modules', '.installed');
@@ -51,13 +57,13 @@ function runPinned() {
     install(folder, []);
     writeFileSync(stamp, wanted);
   }
-  const { status, rows } = test(folder, process.env);
+  const { status, rows } = test(folder, process.env, `${only}.test.mjs`);
   const told = rows.map(({ file, ...row }) => ({
     client: namesOf(clientsOf[file] ?? [file], folder),
     ...row,
   }));
   tell(told);
-  writePage(told);
+  if (only === '*') writePage(told);
   return status;
 }
 
@@ -137,13 +143,13 @@ function install(directory, packages) {
   run('npm', ['install', ...options, ...patience, ...packages], directory, noNetwork);
 }
 
-function test(directory, env) {
+function test(directory, env, files = '*.test.mjs') {
   const lines = join(mkdtempSync(join(tmpdir(), 'clients-')), 'rows');
   const reporters = [
     ['spec', 'stdout'],
     [join(folder, 'rows.mjs'), lines],
   ].flatMap(([reporter, to]) => [`--test-reporter=${reporter}`, `--test-reporter-destination=${to}`]);
-  const values = ['--no-warnings', '--test', '--test-concurrency=1', ...reporters, '*.test.mjs'];
+  const values = ['--no-warnings', '--test', '--test-concurrency=1', ...reporters, files];
   const { status, error } = spawnSync(process.execPath, values, { cwd: directory, stdio: 'inherit', env });
   if (error !== undefined) console.error(`node could not be started: ${error.message}`);
   const rows = existsSync(lines) ? readFileSync(lines, 'utf8').split('\n').filter(Boolean) : [];

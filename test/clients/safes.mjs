@@ -8,12 +8,14 @@ const deterministicDeployer = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 /** Safe 1.4.1 by address, the same on every chain. */
 export const safe = {
   singleton: '0x41675C099F32341bf84BFc5382aF534df5C7461a',
+  singletonL2: '0x29fcB43b46531BcA003ddC8FCB67FFE91900C762',
   proxyFactory: '0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67',
   multiSendCallOnly: '0x9641d764fc13c8B624c04430C7356C1C7C8102e2',
   multiSend: '0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526',
 };
 const sources = {
   [safe.singleton]: 'Safe.sol/Safe',
+  [safe.singletonL2]: 'SafeL2.sol/SafeL2',
   [safe.proxyFactory]: 'proxies/SafeProxyFactory.sol/SafeProxyFactory',
   [safe.multiSendCallOnly]: 'libraries/MultiSendCallOnly.sol/MultiSendCallOnly',
   [safe.multiSend]: 'libraries/MultiSend.sol/MultiSend',

@@ -5,10 +5,9 @@ import { foundry } from 'viem/chains';
 import { startBundledService } from './processes.mjs';
 import { emptyOfTokens, increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
-// Startale's SDK with its own paymaster client and contexts. No package has the contracts of its account, so SimpleAccount takes its
-// place, as in the other SDKs; fees are given instead of asked of its bundler.
+// Startale's SDK with its own paymaster client and contexts, and one URL for all, also for fees (`rundler_maxPriorityFeePerGas`). No
+// package has the contracts of its account, so SimpleAccount takes its place, as in the other SDKs.
 
-const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
 const plenty = 10n ** 12n;
 /** Of the token contracts of `make run`. */
 const treasury = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
@@ -61,12 +60,12 @@ export function startaleTests({
     return createSmartAccountClient({
       account: await newAccount(client, profileOf(version)),
       client,
-      chain: foundry,
+      // It reads the base fee at the node of the chain.
+      chain: { ...foundry, rpcUrls: { default: { http: [facts.chainRpcUrl] } } },
       transport: http(rpcUrl),
       pollingInterval: 100,
       paymaster: createSCSPaymasterClient({ paymasterUrl: rpcUrl }),
       paymasterContext,
-      userOperation: { estimateFeesPerGas: async () => fees },
     });
   }
 

@@ -10,7 +10,7 @@ import { foundry } from 'viem/chains';
 import { startBundledService } from '../../processes.mjs';
 import { increment, mint, newPaymaster } from '../../wallets.mjs';
 
-// permissionless as its documentation shows it: a smart account client whose paymaster is a pimlico client. It offers accounts on EntryPoint 0.6 to 0.8.
+// permissionless as its documentation shows it: a smart account client whose paymaster is a pimlico client, both of one URL. It offers accounts on EntryPoint 0.6 to 0.8.
 
 const offered = ['0.6', '0.7', '0.8'];
 const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
@@ -77,13 +77,14 @@ function nameOf({ version, entryPointVersion }) {
 async function open(profile, toPaymaster, paymasterContext) {
   const entryPoint = { address: profile.entryPoint, version: profile.entryPointVersion };
   const owner = privateKeyToAccount(generatePrivateKey());
+  const rpcUrl = await newPaymaster(facts, profile.version);
   return createSmartAccountClient({
     account: await toSimpleSmartAccount({ client, owner, entryPoint }),
     client,
     chain: foundry,
-    bundlerTransport: http(running.bundlerUrl),
+    bundlerTransport: http(rpcUrl),
     pollingInterval: 100,
-    paymaster: toPaymaster(await newPaymaster(facts, profile.version), entryPoint),
+    paymaster: toPaymaster(rpcUrl, entryPoint),
     ...(paymasterContext === undefined ? {} : { paymasterContext }),
     // A bundler's own price follows what the last operations paid, which grows without end on a chain that only tests use.
     userOperation: { estimateFeesPerGas: async () => fees },

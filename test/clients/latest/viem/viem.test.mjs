@@ -8,7 +8,7 @@ import { startBundledService } from '../../processes.mjs';
 import { increment, mint, newPaymaster } from '../../wallets.mjs';
 import { toSimpleAccount } from '../simple-account.mjs';
 
-// viem as its documentation shows it: a bundler client with a paymaster client, and a token in the context.
+// viem as its documentation shows it: a bundler client with a paymaster client, both of one URL, and a token in the context.
 
 const { createPublicClient, encodeFunctionData, erc20Abi, http } = viem;
 const { createBundlerClient, createPaymasterClient, toSimple7702SmartAccount } = accountAbstraction;
@@ -101,13 +101,14 @@ async function accountOf({ entryPoint: address, entryPointVersion: version }) {
 }
 
 async function open(profile, options = {}) {
+  const rpcUrl = await newPaymaster(facts, profile.version);
   return createBundlerClient({
     account: options.account ?? (await accountOf(profile)),
     client,
     chain: foundry,
-    transport: http(running.bundlerUrl),
+    transport: http(rpcUrl),
     pollingInterval: 100,
-    paymaster: createPaymasterClient({ transport: http(await newPaymaster(facts, profile.version)) }),
+    paymaster: createPaymasterClient({ transport: http(rpcUrl) }),
     // Its own estimate doubles what the node suggests, and anvil suggests what the last operations paid.
     userOperation: { estimateFeesPerGas: async () => fees },
     ...options,

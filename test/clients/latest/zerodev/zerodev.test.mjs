@@ -1,5 +1,5 @@
-import { createZeroDevPaymasterClient } from '@zerodev/sdk';
+import { createKernelAccountClient, createZeroDevPaymasterClient } from '@zerodev/sdk';
 import { createBundlerClient } from 'viem/account-abstraction';
 import { othersMethodsTests } from '../../others-methods.mjs';
 
-othersMethodsTests({ createBundlerClient, createZeroDevPaymasterClient });
+othersMethodsTests({ createBundlerClient, createKernelAccountClient, createZeroDevPaymasterClient });

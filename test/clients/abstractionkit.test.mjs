@@ -1,0 +1,4 @@
+import * as kit from 'abstractionkit';
+import { abstractionKitTests } from './abstractionkit.mjs';
+
+abstractionKitTests(kit);

@@ -1,0 +1,4 @@
+import * as sdk from '@biconomy/abstractjs';
+import { abstractjsTests } from './abstractjs.mjs';
+
+abstractjsTests(sdk);
