@@ -67,7 +67,7 @@ function runPinned() {
   return status;
 }
 
-/** CLIENT names one folder; otherwise all are run, also after a failure, and the versions are listed at the end. */
+/** CLIENT names one folder, also one that is not in the list; otherwise all are run, also after a failure, and the versions are listed at the end. */
 function runLatest() {
   const { CLIENT: only } = process.env;
   const chosen = only ? [only] : latest;

@@ -7,8 +7,8 @@ import { foundry } from 'viem/chains';
 import { startBundledService } from './processes.mjs';
 import { emptyOfTokens, increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
-// wagmi in the page: it names our URL as `paymasterService` of `wallet_sendCalls` (EIP-5792), and the wallet asks there (ERC-7677). Wallets
-// of that kind run in a browser or with servers of their own, so one is emulated with viem. Its bundler is its own.
+// wagmi in the page: it names our URL as `paymasterService` of `wallet_sendCalls` (EIP-5792), and the wallet asks there (ERC-7677). Such wallets
+// run in a browser or with other servers, so one is emulated with viem, which has another bundler's URL.
 
 const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
 const plenty = 10n ** 12n;
@@ -86,7 +86,7 @@ function profileOf(version) {
   return facts.versions.find((each) => each.version === version);
 }
 
-/** A page with a paymaster of its own that is connected to a new wallet. */
+/** A page with a new paymaster, connected to a new wallet. */
 async function open(version, readStub) {
   const account = await newAccount(client, profileOf(version));
   const provider = walletOf(account, readStub);

@@ -2,7 +2,7 @@
 // is passed in, because each folder has its own copy.
 
 /** As on public chains; for 0.9 as `make run` deploys it. */
-const factories = {
+export const factories = {
   0.6: '0x9406Cc6185a346906296840746125a0E44976454',
   0.7: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
   0.8: '0x13E9ed32155810FDbd067D4522C492D6f68E5944',
