@@ -54,6 +54,13 @@ export function show(terminal: Pick<Terminal, 'out'>, format: Format, { text, da
   }
 }
 
+/** An option that may be given several times. */
+export function withList(command: Command, flags: string, text: string): Command {
+  return command.addOption(
+    new Option(flags, `${text}; may be repeated`).argParser(collect).default([], 'none'),
+  );
+}
+
 export function say(terminal: Terminal, message: string): void {
   terminal.error(`${printable(message)}\n`);
 }
@@ -77,6 +84,6 @@ export function addNoun(program: Command, name: string, description: string): Co
 }
 
 /** For an option that may be given several times. */
-export function collect(value: string, before: readonly string[]): readonly string[] {
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

@@ -24,7 +24,7 @@ export function withBody(command: Command, schemas: readonly JsonSchema[]): Comm
       each === undefined ? said : `${said}${said && ' '}One of ${each.join(', ')}; may be repeated`;
     const option = new Option(`${flag} <${kind === 'file' ? 'file' : 'value'}>`, description);
     if (Array.isArray(schema['enum'])) option.choices(schema['enum'].map(String));
-    command.addOption(kind === 'list' ? option.argParser(collect).default([]) : option);
+    command.addOption(kind === 'list' ? option.argParser(collect) : option);
   }
   return command;
 }

@@ -1,28 +1,33 @@
-import { readFileSync } from 'node:fs';
-import { Option, type Command } from 'commander';
-import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { DomainError, invalidInput } from '../../core/errors.js';
 import { apiVersion } from '../../core/meta/meta.js';
+import type { PolicyType } from '../../core/policy/kinds.js';
 import type { Kind } from '../../core/resources/kinds.js';
-import { isObject, parseJson } from '../../core/schema/json-value.js';
+import { isObject } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
-import { unitNames, unitOf } from '../../core/usage/units.js';
 import { mergePatch } from '../../server/dashboard/manage/edit.js';
-import { parseChainId } from '../chain-id.js';
 import { collect } from '../terminal.js';
 
-// Options instead of YAML for what most people write: a row for each, with the member of the spec that it stands for.
+// Options instead of YAML: what the rows of short-forms.ts mean.
 
-type Spec = Readonly<Record<string, unknown>>;
-type Row = {
+export type Spec = Readonly<Record<string, unknown>>;
+export type Row = {
   readonly flags: string;
-  /** Below `spec`. */
-  readonly member: string;
   readonly says: string;
-  /** Of the text that was given. Throws INVALID_INPUT, which names `flag`. */
-  readonly read?: (text: string, flag: string) => unknown;
+  /** What it stands for, below `spec`. */
+  readonly member?: string;
+  /** The same by kind of policy, for what only policies of these kinds have. */
+  readonly of?: Partial<Readonly<Record<PolicyType, string>>>;
+  /** What is written besides. */
+  readonly adds?: Spec;
+  /** Of each text that was given, and what rows before it wrote. Throws INVALID_INPUT, which names `flag`. */
+  readonly read?: (text: string, flag: string, spec: Spec) => unknown;
   readonly isList?: true;
-  /** The policy that it makes: of these there is one. */
-  readonly policyType?: string;
+  readonly choices?: readonly string[];
+  /** The flag that is not given together with it. */
+  readonly without?: string;
+  /** Flags of which one is given together with it. */
+  readonly with?: readonly string[];
 };
 
 export type ShortForm = {
@@ -34,109 +39,13 @@ export type ShortForm = {
   readonly nameOf?: (spec: Spec) => string;
 };
 
-const paymasterRow: Row = {
-  flags: '--paymaster <name>',
-  member: 'paymasterRef.name',
-  says: 'the paymaster that it belongs to; default: the only one',
-};
-const limitExample = '20/day, 0.05 ether/week or 100 dollars/month; without a time for ever';
-const limitRows: readonly Row[] = [
-  ['--per-user', 'SMART_ACCOUNT', 'each account'],
-  ['--total', 'PAYMASTER', 'all accounts together'],
-].map(([flag = '', scope = '', whose = '']) => ({
-  flags: `${flag} <limit>`,
-  member: 'spendingLimit',
-  says: `what ${whose} may use: ${limitExample}`,
-  read: (text) => ({ scope, ...limitOf(text, flag) }),
-  policyType: 'PAYMASTER_SA_LIMIT',
-}));
-const shadowRow: Row = {
-  flags: '--shadow',
-  member: 'enforcement',
-  says: 'judge and count, and never refuse',
-  read: () => 'Shadow',
-};
-
-/** By the operation that writes the same as a whole. */
-export const shortForms: Readonly<Record<string, ShortForm>> = {
-  createPaymasterObject: {
-    kind: 'Paymaster',
-    // What nobody has registered is not sponsored.
-    usual: { type: 'HYBRID', defaultContractAction: 'Deny' },
-    rows: [
-      {
-        flags: '--chain-id <id>',
-        member: 'chainId',
-        says: 'the chain, of "paymaster chain list"',
-        read: parseChainId,
-      },
-      {
-        flags: '--version <version>',
-        member: 'version',
-        says: 'of the contract, as "paymaster chain list -o yaml" has it',
-      },
-    ],
-  },
-  createContractObject: {
-    kind: 'SmartContract',
-    usual: {},
-    rows: [
-      paymasterRow,
-      { flags: '--address <address>', member: 'address', says: 'where it is on the chain' },
-      {
-        flags: '--abi <file>',
-        member: 'abi',
-        says: 'its ABI as JSON, or what a compiler wrote, with a member abi',
-        read: readAbi,
-      },
-      {
-        flags: '--method <method>',
-        member: 'whitelistedMethods',
-        says: 'a method that is sponsored, e.g. mint; may be repeated',
-        isList: true,
-      },
-    ],
-  },
-  createPolicyObject: {
-    kind: 'PaymasterPolicy',
-    usual: {},
-    rows: [
-      paymasterRow,
-      ...limitRows,
-      {
-        flags: '--webhook <url>',
-        member: 'webhook.url',
-        says: 'ask this host of yours',
-        policyType: 'WEBHOOK',
-      },
-      {
-        flags: '--allow-deployments',
-        member: 'walletDeployment',
-        says: 'let operations pass that only deploy their account',
-        read: () => ({}),
-        policyType: 'WALLET_DEPLOYMENT',
-      },
-      shadowRow,
-    ],
-  },
-};
-
-/** Written as a whole, so that the same command makes it and changes it. */
-export const limitForm: ShortForm = {
-  kind: 'PaymasterPolicy',
-  usual: {},
-  rows: [paymasterRow, ...limitRows, shadowRow],
-  nameOf({ paymasterRef, spendingLimit }) {
-    const isOfAll = isObject(spendingLimit) && spendingLimit['scope'] === 'PAYMASTER';
-    return `${String(isObject(paymasterRef) && paymasterRef['name'])}-${isOfAll ? 'total' : 'per-user'}`;
-  },
-};
-
 export function withShortForm(command: Command, { rows, nameOf }: ShortForm): Command {
   command.argument('[name]', nameOf === undefined ? 'its name' : 'its name; default: by paymaster and limit');
-  for (const { flags, says, isList } of rows) {
+  for (const { flags, says, isList, choices, without } of rows) {
     const option = new Option(flags, says);
-    command.addOption(isList ? option.argParser(collect).default([]) : option);
+    if (without !== undefined) option.conflicts(attributeOf(without));
+    if (choices !== undefined) option.choices(choices);
+    command.addOption(isList ? option.argParser(listParser(choices)) : option);
   }
   return command.option('--dry-run', 'write nothing; print the manifest to commit');
 }
@@ -153,33 +62,21 @@ export async function readShortForm(
   onlyPaymaster: () => Promise<string | undefined>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const used = form.rows.filter(({ flags }) => isGiven(options[attributeOf(flags)]));
-  const isFile = isObject(file) && Object.keys(file).length > 0;
+  const fileSpec = isObject(file) && isObject(file['spec']) ? file['spec'] : undefined;
   if (name === undefined && used.length === 0) {
-    if (isFile) return file;
-    throw invalidInput({
-      field: 'NAME',
-      expected: `given with ${form.rows.map(({ flags }) => flagOf(flags)).join(', ')}, or -f FILE`,
-    });
+    if (isObject(file) && Object.keys(file).length > 0) return file;
+    throw invalidInput({ field: 'NAME', expected: `given with ${listFlags(form.rows)}, or -f FILE` });
   }
-  const kinds = form.rows.filter(({ policyType }) => policyType !== undefined);
-  const policies = used.filter((row) => kinds.includes(row));
-  if (kinds.length > 0 && policies.length === 0 && !isFile)
-    throw invalidInput({
-      field: 'the policy',
-      expected: `one of ${kinds.map(({ flags }) => flagOf(flags)).join(', ')}`,
-    });
-  if (policies.length > 1)
-    throw invalidInput({
-      field: policies.map(({ flags }) => flagOf(flags)).join(' and '),
-      expected: 'given to two commands: each makes a policy',
-    });
-  let spec = mergePatch(form.usual, isObject(file) ? (file['spec'] ?? {}) : {}) as Spec;
-  for (const { flags, member, read, policyType } of used) {
-    const value = options[attributeOf(flags)];
-    const said = Array.isArray(value) || read === undefined ? value : read(String(value), flagOf(flags));
-    spec = mergePatch(spec, { ...nested(member.split('.'), said), ...given({ policyType }) }) as Spec;
+  const policyType = readPolicyType(form, used, fileSpec);
+  if (fileSpec === undefined) requireCompany(used);
+  let spec = mergePatch(form.usual, fileSpec ?? {}) as Spec;
+  for (const row of used) {
+    const member = row.member ?? (policyType && row.of?.[policyType]) ?? '';
+    const said = valueOf(row, options[attributeOf(row.flags)], spec);
+    for (const patch of [row.adds ?? {}, nested(member.split('.'), said), given({ policyType })])
+      spec = mergePatch(spec, patch) as Spec;
   }
-  if (form.rows.includes(paymasterRow) && spec['paymasterRef'] === undefined) {
+  if (form.rows.some(({ member }) => member === paymasterMember) && spec['paymasterRef'] === undefined) {
     const only = await onlyPaymaster();
     if (only === undefined)
       throw invalidInput({
@@ -190,15 +87,17 @@ export async function readShortForm(
   }
   const called = name ?? (isObject(file) ? file['name'] : undefined) ?? form.nameOf?.(spec);
   const written = { ...(isObject(file) && file), name: called, spec: { name: called, ...spec } };
-  // Rules in CEL are compiled, which no other command waits for.
-  const { validateResource } = await import('../../core/resources/validate.js');
-  const problems = validateResource(form.kind, {
-    metadata: { name: typeof called === 'string' ? called : '', namespace: 'any' },
-    spec: written.spec,
-  }).map(({ field, ...rest }) => ({ field: optionFor(form, field) ?? field, ...rest }));
-  if (problems.length > 0) throw invalidInput(problems);
+  await requireValid(
+    form.kind,
+    written.name,
+    written.spec,
+    (field) => flagAt(form.rows, used, field) ?? field,
+  );
   return written;
 }
+
+/** Of a reference to the paymaster that something belongs to. */
+export const paymasterMember = 'paymasterRef.name';
 
 /** To be committed, and applied by kubectl or "paymaster apply". */
 export function manifestOf(
@@ -209,68 +108,117 @@ export function manifestOf(
   return { apiVersion, kind, metadata: { name, ...given({ namespace, labels }) }, spec };
 }
 
+/** The kind of policy that all the options are of; undefined where they say none. */
+function readPolicyType(
+  { rows }: ShortForm,
+  used: readonly Row[],
+  fileSpec: Spec | undefined,
+): PolicyType | undefined {
+  const typesOf = ({ of = {} }: Row) => Object.keys(of) as PolicyType[];
+  const [first, ...others] = used.filter(({ of }) => of !== undefined);
+  if (first === undefined) {
+    const makers = rows.filter((row) => typesOf(row).length === 1 && row.with === undefined);
+    if (makers.length === 0 || fileSpec !== undefined) return undefined;
+    throw invalidInput({ field: 'the policy', expected: `one of ${listFlags(makers)}` });
+  }
+  let shared = typesOf(first);
+  for (const row of others) {
+    const both = shared.filter((type) => typesOf(row).includes(type));
+    if (both.length === 0)
+      throw invalidInput({
+        field: `${flagOf(first.flags)} and ${flagOf(row.flags)}`,
+        expected: `given to two commands: each makes a policy, of ${shared.join(' or ')} and of ${typesOf(row).join(' or ')}`,
+      });
+    shared = both;
+  }
+  return shared.length === 1 ? shared[0] : undefined;
+}
+
+/** Throws INVALID_INPUT for an option that means nothing by itself. */
+function requireCompany(used: readonly Row[]): void {
+  const flags = used.map((row) => flagOf(row.flags));
+  for (const row of used)
+    if (row.with !== undefined && !row.with.some((flag) => flags.includes(flag)))
+      throw invalidInput({ field: flagOf(row.flags), expected: `given with ${row.with.join(' or ')}` });
+}
+
+/** Throws INVALID_INPUT for mistakes that can be found without a server. `say` names a field. */
+async function requireValid(
+  kind: Kind,
+  name: unknown,
+  spec: Spec,
+  say: (field: string) => string,
+): Promise<void> {
+  // Rules in CEL are compiled, which no other command waits for.
+  const [{ validateResource }, { dataOf, policyKindOf }] = await Promise.all([
+    import('../../core/resources/validate.js'),
+    import('../../core/policy/derived.js'),
+  ]);
+  const metadata = { name: typeof name === 'string' ? name : '', namespace: 'any' };
+  const problems = validateResource(kind, { metadata, spec });
+  if (problems.length > 0)
+    throw invalidInput(problems.map(({ field, ...rest }) => ({ field: say(field), ...rest })));
+  const policyKind = policyKindOf(spec['policyType']);
+  const data = policyKind && dataOf(spec, policyKind);
+  // The server alone knows the methods of contracts, and the private hosts of the platform.
+  if (data === undefined || (policyKind?.methodsNamed?.(data).length ?? 0) > 0) return;
+  const url = 'url' in data && typeof data.url === 'string' && URL.canParse(data.url) ? data.url : undefined;
+  const privateHosts = url === undefined ? [] : [{ origin: new URL(url).origin, networks: [] }];
+  const problem = policyKind?.problem?.(data, { webhookUrls: { privateHosts }, methods: new Map() });
+  // A sentence that begins with its field.
+  const [field = '', ...words] = problem?.replace(/\.$/, '').split(' ') ?? [];
+  if (problem !== undefined) throw new DomainError('INVALID_INPUT', [say(field), ...words].join(' '));
+}
+
+function valueOf({ read, flags }: Row, given: unknown, spec: Spec): unknown {
+  if (read === undefined) return given;
+  const flag = flagOf(flags);
+  return Array.isArray(given)
+    ? given.flatMap((each) => read(String(each), flag, spec))
+    : read(String(given), flag, spec);
+}
+
 function isGiven(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined;
+}
+
+/** The library checks choices only of an option without a parser. */
+function listParser(choices: readonly string[] | undefined) {
+  return (value: string, before: readonly string[] | undefined): readonly string[] => {
+    if (choices?.includes(value) === false)
+      throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
+    return collect(value, before);
+  };
 }
 
 function flagOf(flags: string): string {
   return flags.split(' ')[0] ?? '';
 }
 
+function listFlags(rows: readonly Row[]): string {
+  return rows.map(({ flags }) => flagOf(flags)).join(', ');
+}
+
 function attributeOf(flags: string): string {
   return new Option(flags).attributeName();
 }
 
-function optionFor({ rows }: ShortForm, field: string): string | undefined {
+/** The option that says a field of the spec: the nearest, and of several one that was given. */
+function flagAt(rows: readonly Row[], used: readonly Row[], field: string): string | undefined {
   if (field === 'metadata.name') return 'NAME';
-  const row = rows.find(({ member }) => {
-    const [first = ''] = member.split('.');
-    return (
-      field === `spec.${first}` || field.startsWith(`spec.${first}.`) || field.startsWith(`spec.${first}[`)
-    );
-  });
-  return row && flagOf(row.flags);
+  const within = (member: string): boolean =>
+    ['.', '['].some((next) => `${field}.`.startsWith(`spec.${member}${next}`));
+  const [best] = [...used, ...rows]
+    .flatMap(({ flags, member, of = {} }) =>
+      [...(member === undefined ? [] : [member]), ...Object.values(of)]
+        .filter(within)
+        .map((each) => ({ flag: flagOf(flags), depth: each.split('.').length })),
+    )
+    .toSorted((left, right) => right.depth - left.depth);
+  return best?.flag;
 }
 
 function nested([first = '', ...rest]: readonly string[], value: unknown): Spec {
+  if (first === '') return {};
   return { [first]: rest.length === 0 ? value : nested(rest, value) };
-}
-
-const cycles: Readonly<Record<string, Spec>> = {
-  hour: { cycleDuration: { value: 1, unit: 'hour' } },
-  day: { cycleDuration: { value: 1, unit: 'day' } },
-  week: { calendar: { every: 'week', timeZone: 'UTC' } },
-  month: { calendar: { every: 'month', timeZone: 'UTC' } },
-};
-
-/** `20/day`, `0.05 ether/week`. */
-function limitOf(text: string, flag: string): Spec {
-  const [amount = '', time, ...more] = text.split('/').map((part) => part.trim());
-  const at = amount.split('').findIndex((char) => !'0123456789.'.includes(char));
-  const [threshold, noun] = at === -1 ? [amount, ''] : [amount.slice(0, at), amount.slice(at).trim()];
-  const thresholdType = unitNames.find((name) =>
-    noun === '' ? unitOf(name).decimals === 0 : unitOf(name).noun.startsWith(noun.toLowerCase()),
-  );
-  const cycle = time === undefined ? { never: {} } : cycles[time];
-  if (threshold === '' || thresholdType === undefined || cycle === undefined || more.length > 0)
-    throw invalidInput({
-      field: flag,
-      expected: `like ${limitExample} (units: ${unitNames.map((name) => unitOf(name).noun).join(', ')}; times: ${Object.keys(cycles).join(', ')})`,
-      value: quote(text),
-    });
-  return { threshold, thresholdType, ...cycle };
-}
-
-function readAbi(file: string, flag: string): string {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `${flag}: ${messageOf(cause)}`, { cause });
-  }
-  const parsed = parseJson(text);
-  const abi = isObject(parsed) ? parsed['abi'] : parsed;
-  if (!Array.isArray(abi))
-    throw invalidInput({ field: flag, expected: 'a file with an ABI as JSON', value: quote(file) });
-  return JSON.stringify(abi);
 }

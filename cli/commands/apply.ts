@@ -24,7 +24,6 @@ export function addApply(program: Command, terminal: Terminal): void {
       '-f, --file <path>',
       'a manifest, or a folder of manifests with its subfolders; may be repeated',
       collect,
-      [],
     )
     .action((options: Options) => apply(terminal, options));
 }

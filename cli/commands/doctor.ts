@@ -18,7 +18,7 @@ import { callServer, send } from '../api/client.js';
 import { hasServer, readServer } from '../api/server.js';
 import { askPods } from '../state/pods.js';
 import { readState, withSource, type SourceOptions } from '../state/source.js';
-import { collect, Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
+import { Refused, say, show, withFormat, withList, type Format, type Terminal } from '../terminal.js';
 
 type Options = SourceOptions & {
   readonly output: Format;
@@ -27,14 +27,10 @@ type Options = SourceOptions & {
 };
 
 export function addDoctor(program: Command, terminal: Terminal): void {
-  withFormat(withSource(program.command('doctor')))
-    .description('Say what is wrong, the gravest first, and what to do; exit code 1 if anything is')
-    .option(
-      '--readyz <url>',
-      'also ask a process of rpc or dashboard, e.g. by kubectl port-forward; may be repeated',
-      collect,
-      [],
-    )
+  const command = withFormat(withSource(program.command('doctor'))).description(
+    'Say what is wrong, the gravest first, and what to do; exit code 1 if anything is',
+  );
+  withList(command, '--readyz <url>', 'also ask a process of rpc or dashboard, e.g. by kubectl port-forward')
     .option(
       '--pods <namespace>',
       "also ask the installation's pods in this namespace, through the API server",

@@ -9,14 +9,8 @@ import { bodyOf, withBody } from '../api/body.js';
 import { callServer, textFrom, type Request } from '../api/client.js';
 import { commandNameOf } from '../api/command-name.js';
 import { renderAnswer } from '../api/render-answer.js';
-import {
-  limitForm,
-  manifestOf,
-  readShortForm,
-  shortForms,
-  withShortForm,
-  type ShortForm,
-} from '../api/short-form.js';
+import { manifestOf, readShortForm, withShortForm, type ShortForm } from '../api/short-form.js';
+import { limitForm, shortForms } from '../api/short-forms.js';
 import { tables, type Beside } from '../api/tables.js';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
 import { setTimeout } from 'node:timers/promises';

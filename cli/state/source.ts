@@ -13,7 +13,7 @@ import { systemClock } from '../../core/units/time.js';
 import { given as withValues } from '../../core/units/given.js';
 import { callServer } from '../api/client.js';
 import { readServer, withServer, type ServerOptions } from '../api/server.js';
-import { collect, say, type Terminal } from '../terminal.js';
+import { say, withList, type Terminal } from '../terminal.js';
 import { withCluster } from './cluster.js';
 import { isObject } from '../../core/schema/json-value.js';
 
@@ -28,18 +28,15 @@ export type SourceOptions = ServerOptions & {
 };
 
 export function withSource(command: Command): Command {
-  return withServer(command)
+  withServer(command)
     .option('--server', 'of the server of --context, as far as its organisation goes')
     .option('--kubeconfig <file>', 'of a cluster; default: KUBECONFIG')
     .option('--kube-context <name>', 'of the kubeconfig, instead of its current context')
-    .option('--data-dir <folder>', 'of "make run", which may be running')
-    .option(
-      '--got <file>',
-      'what "kubectl get -o yaml" has written; - is stdin; may be repeated',
-      collect,
-      [],
-    )
-    .option('-n, --namespace <name>', 'of one organisation: its objects alone');
+    .option('--data-dir <folder>', 'of "make run", which may be running');
+  return withList(command, '--got <file>', 'what "kubectl get -o yaml" has written; - is stdin').option(
+    '-n, --namespace <name>',
+    'of one organisation: its objects alone',
+  );
 }
 
 /** Every object of ours, in the order of kind, namespace and name. Throws INVALID_INPUT without exactly one source. */

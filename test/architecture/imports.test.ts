@@ -134,8 +134,6 @@ test('what a kind of policies is stands in its folder: nothing else names one', 
     // The console has a form for limits.
     .filter((file) => !/^(core\/policy|console)\//.test(file) && named.test(read(join(root, file))));
   expect(naming.sort()).toEqual([
-    // Options for limits, webhooks and deployments.
-    'cli/api/short-form.ts',
     // Hands the signing keys of webhooks to the cluster.
     'operator/reconcilers/connection-secret.ts',
     'server/dashboard/policy-record.ts',

@@ -38,6 +38,7 @@ test.each([
   { args: ['status', '--jsn'], says: "unknown option '--jsn'" },
   { args: ['status', '-o', 'xml'], says: 'Allowed choices are table, wide, json, yaml' },
   { args: ['validate'], says: "missing required argument 'path'" },
+  { args: ['apply'], says: "required option '-f, --file <path>' not specified" },
   { args: ['validate', '/none'], says: 'error: /none cannot be read: ' },
   {
     args: ['chain', 'doctor', 'examples/chains/base.yaml'],

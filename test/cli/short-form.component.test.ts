@@ -96,6 +96,20 @@ describe('options instead of YAML', () => {
   });
 
   test.each([
+    { args: ['--per-operation', '0.001 ether'], member: 'spendingLimit' },
+    { args: ['--from', '2026-12-01', '--until', '2027-01-01'], member: 'window' },
+    { args: ['--deny-sender', `0x${'5e'.repeat(20)}`, '--applies-to', 'ERC20'], member: 'senders' },
+    { args: ['--expression', 'calls.all(c, c.value == 0)'], member: 'expression' },
+    { args: ['--allow-deployments'], member: 'walletDeployment' },
+  ])('make the policy that --dry-run prints: $args', async ({ args, member }) => {
+    const create = ['policy', 'create', member.toLowerCase(), '--paymaster', 'game', ...args];
+    const { spec } = parse(await done(...create, '--dry-run'));
+    await done(...create);
+    expect((await shown('policy', member.toLowerCase())).spec).toEqual(spec);
+    expect(spec).toHaveProperty(member);
+  });
+
+  test.each([
     { limit: '5', spec: { threshold: '5', never: {} } },
     { limit: '0.05 ether/week', spec: { threshold: '0.05', calendar: { every: 'week', timeZone: 'UTC' } } },
     { limit: '100dollars/month', spec: { threshold: '100', calendar: { every: 'month', timeZone: 'UTC' } } },
