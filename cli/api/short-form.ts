@@ -143,11 +143,11 @@ function requireCompany(used: readonly Row[]): void {
 }
 
 /** Throws INVALID_INPUT for mistakes that can be found without a server. `say` names a field. */
-async function requireValid(
+export async function requireValid(
   kind: Kind,
   name: unknown,
   spec: Spec,
-  say: (field: string) => string,
+  say: (field: string) => string = (field) => field,
 ): Promise<void> {
   // Rules in CEL are compiled, which no other command waits for.
   const [{ validateResource }, { dataOf, policyKindOf }] = await Promise.all([

@@ -2,16 +2,23 @@ import type { Command } from 'commander';
 import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
-import { fieldOf, isObject } from '../../core/schema/json-value.js';
+import { fieldOf } from '../../core/schema/json-value.js';
+import { printableLines } from '../../core/terminal-text.js';
 import { given } from '../../core/units/given.js';
-import { isSameJson } from '../../core/meta/field-tree.js';
+import { isSameJson, type Tree } from '../../core/meta/field-tree.js';
 import { readFiles } from '../../operator/validate/read-files.js';
 import { callServer } from '../api/client.js';
+import { requireValid } from '../api/short-form.js';
 import { readServer, withServer, type Server, type ServerOptions } from '../api/server.js';
+import { fieldChanges, renderFieldChanges } from '../state/compare.js';
 import { plurals } from '../state/source.js';
 import { collect, Refused, say, unlessYes, withYes, type Terminal } from '../terminal.js';
 
-type Options = ServerOptions & { readonly file: readonly string[]; readonly yes?: true };
+type Options = ServerOptions & {
+  readonly file: readonly string[];
+  readonly yes?: true;
+  readonly dryRun?: true;
+};
 const kinds = Object.keys(plurals) as readonly (keyof typeof plurals)[];
 
 /** `kubectl apply` for people who have a token and no cluster. */
@@ -25,6 +32,7 @@ export function addApply(program: Command, terminal: Terminal): void {
       'a manifest, or a folder of manifests with its subfolders; may be repeated',
       collect,
     )
+    .option('--dry-run', 'write nothing; say what would be created and changed, and what would be refused')
     .action((options: Options) => apply(terminal, options));
 }
 
@@ -52,10 +60,11 @@ async function apply(terminal: Terminal, options: Options): Promise<void> {
       });
   }
   let isRefused = false;
+  const absent = new Set<string>();
   for (const object of objects.toSorted((a, b) => place(a) - place(b)))
     try {
-      const done = await applyOne(terminal, server, object, options.yes === true);
-      terminal.out(`${nameOf(object)} ${done}\n`);
+      const done = await applyOne(terminal, server, object, options, absent);
+      terminal.out(printableLines(`${nameOf(object)} ${done}\n`));
     } catch (error) {
       if (!(error instanceof Refused) && !isDomainError(error, 'INVALID_INPUT')) throw error;
       isRefused = true;
@@ -64,11 +73,13 @@ async function apply(terminal: Terminal, options: Options): Promise<void> {
   if (isRefused) throw new Refused();
 }
 
+/** `absent`: paymasters that a dry run would have made before this. */
 async function applyOne(
   terminal: Terminal,
   server: Server,
   { kind, key: { name }, spec, labels }: ManifestObject,
-  yes: boolean,
+  { yes, dryRun }: Pick<Options, 'yes' | 'dryRun'>,
+  absent: Set<string>,
 ): Promise<string> {
   const path = `/${plurals[kind as keyof typeof plurals]}/${encodeURIComponent(name)}`;
   const request = { method: 'put', path, body: { spec, ...given({ labels }) } };
@@ -78,20 +89,38 @@ async function applyOne(
     if (error instanceof Refused) return undefined;
     throw error;
   });
-  if (kind === 'PaymasterPolicy' && before !== undefined && !yes) {
+  const isOfAbsent = absent.has(String(fieldOf(fieldOf(spec, 'paymasterRef'), 'name')));
+  if (dryRun && isOfAbsent && before === undefined) {
+    await requireValid(kind, name, spec);
+    return 'created (dry run; the server can check it when its paymaster is there)';
+  }
+  if (dryRun || (kind === 'PaymasterPolicy' && before !== undefined && !yes)) {
     let isWarned = false;
-    await callServer(server, { ...request, query: { dryRun: 'true' } }, (message) => {
+    const would = await callServer(server, { ...request, query: { dryRun: 'true' } }, (message) => {
       isWarned = true;
       tell(message);
     });
-    if (isWarned) throw unlessYes('changed', 'changes it');
+    if (isWarned && !yes) throw unlessYes('changed', 'changes it');
+    if (dryRun) {
+      if (before === undefined && kind === 'Paymaster') absent.add(name);
+      const fields = before === undefined ? [] : fieldChanges(writtenOf(before), writtenOf(would));
+      return [`${doneTo(before, would)} (dry run)`, ...renderFieldChanges(fields)].join('\n');
+    }
   }
-  const after = await callServer(server, request, tell);
-  if (!isObject(before)) return 'created';
+  return doneTo(before, await callServer(server, request, tell));
+}
+
+function doneTo(before: unknown, after: unknown): 'created' | 'changed' | 'unchanged' {
+  if (before === undefined) return 'created';
   const isSame = ['generation', 'labels'].every((member) =>
-    isSameJson(before[member], fieldOf(after, member)),
+    isSameJson(fieldOf(before, member), fieldOf(after, member)),
   );
   return isSame ? 'unchanged' : 'changed';
+}
+
+/** What a manifest says of an object, as the API shows it. */
+function writtenOf(shown: unknown): Tree {
+  return { metadata: { labels: fieldOf(shown, 'labels') ?? {} }, spec: fieldOf(shown, 'spec') };
 }
 
 function place({ kind }: ManifestObject): number {

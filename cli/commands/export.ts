@@ -5,7 +5,7 @@ import { validateManifests } from '../../operator/validate/validate.js';
 import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import { manifestManager } from '../../adapters/manifests/apply-manifests.js';
 import { DomainError } from '../../core/errors.js';
-import { compare, type Compared } from '../state/compare.js';
+import { compare, renderFieldChanges, type Compared } from '../state/compare.js';
 import { asManifests, leftBehind, textOf } from '../state/manifest.js';
 import { readState, withSource, type SourceOptions } from '../state/source.js';
 import { Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
@@ -77,12 +77,7 @@ function render(compared: readonly Compared[], nothing: string): string {
     .filter(({ change }) => change !== 'unchanged')
     .flatMap(({ object, change, fields, message }) => [
       `${signs[change]} ${object} ${change}${message === undefined ? '' : `: ${message}`}`,
-      ...fields.map(({ field, before, after }) => `    ${field}: ${valueOf(before)} → ${valueOf(after)}`),
+      ...renderFieldChanges(fields),
     ]);
   return lines.length === 0 ? nothing : lines.join('\n');
-}
-
-function valueOf(value: unknown): string {
-  const text = value === undefined ? '(absent)' : JSON.stringify(value);
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -88,10 +88,12 @@ function addEndpoint(command: Command, endpoint: ApiEndpoint, terminal: Terminal
   const { parameters = {}, body, method } = endpoint;
   const isAsked = 'dryRun' in parameters;
   const isDeletion = isAsked && method === 'delete';
+  // A limit may count anew.
+  const isForgetful = isAsked && !isDeletion && endpoint.path.startsWith('/policies/');
   for (const [name, { description, schema }] of Object.entries(parameters))
     if (name !== 'dryRun') command.addOption(optionOf(name, description, schema));
   if (isDeletion) withYes(command);
-  else if (isAsked)
+  else if (isForgetful)
     withYes(command, 'do it, also when a count begins anew; without it nothing is changed then').option(
       '--keep-count',
       'of a limit: go on with its count (keepCount: true of the limit)',
@@ -130,7 +132,7 @@ function addEndpoint(command: Command, endpoint: ApiEndpoint, terminal: Terminal
       const csv = await textFrom(server(), { ...request, headers: { accept: 'text/csv' } });
       return terminal.out(printableLines(csv.replaceAll('\r\n', '\n')));
     }
-    if (isAsked && !isDeletion && options.yes !== true) await requireNoWarning(terminal, server(), request);
+    if (isForgetful && options.yes !== true) await requireNoWarning(terminal, server(), request);
     if (options.watch !== undefined)
       return watch(terminal, options, () => answerTo(endpoint, server(), request, options));
     const { data, text } = await answerTo(endpoint, server(), request, options, (message) =>

@@ -2,7 +2,14 @@ import { decideApply } from '../../adapters/resources/sqlite/resource-decision.j
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { isDomainError } from '../../core/errors.js';
-import { formatPath, isSameJson, leavesOf, pathKey, pathOfKey } from '../../core/meta/field-tree.js';
+import {
+  formatPath,
+  isSameJson,
+  leavesOf,
+  pathKey,
+  pathOfKey,
+  type Tree,
+} from '../../core/meta/field-tree.js';
 import { formatKey, keyOf } from '../../core/meta/meta.js';
 import type { ApplyRequest } from '../../core/resources/resource-store.js';
 import type { Kind } from '../../core/resources/kinds.js';
@@ -61,7 +68,7 @@ function compareOne(
   } as ApplyRequest<Kind>;
   try {
     const next = decideApply(request, stored, stored?.metadata.creationTimestamp ?? '');
-    const fields = next === undefined ? [] : changesOf(stored, next);
+    const fields = next === undefined ? [] : fieldChanges(treeOf(stored), treeOf(next));
     if (stored === undefined) return { object, change: 'created', fields: [] };
     return { object, change: fields.length === 0 ? 'unchanged' : 'changed', fields };
   } catch (error) {
@@ -70,7 +77,7 @@ function compareOne(
   }
 }
 
-function changesOf(before: StoredObject | undefined, after: StoredObject): readonly FieldChange[] {
+export function fieldChanges(before: Tree, after: Tree): readonly FieldChange[] {
   const [old, next] = [leaves(before), leaves(after)];
   return [...new Set([...old.keys(), ...next.keys()])].flatMap((key) => {
     const [was, is] = [old.get(key), next.get(key)];
@@ -80,10 +87,24 @@ function changesOf(before: StoredObject | undefined, after: StoredObject): reado
   });
 }
 
-function leaves(object: StoredObject | undefined): ReadonlyMap<string, unknown> {
-  if (object === undefined) return new Map();
+/** A line for each. */
+export function renderFieldChanges(fields: readonly FieldChange[]): readonly string[] {
+  return fields.map(({ field, before, after }) => `    ${field}: ${shortText(before)} → ${shortText(after)}`);
+}
+
+function shortText(value: unknown): string {
+  const text = value === undefined ? '(absent)' : JSON.stringify(value);
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+function treeOf(object: StoredObject | undefined): Tree {
+  if (object === undefined) return {};
   const { metadata, spec } = manifestOf(object);
-  return new Map(leavesOf({ metadata, spec }).map(({ path, value }) => [pathKey(path), value]));
+  return { metadata, spec };
+}
+
+function leaves(tree: Tree): ReadonlyMap<string, unknown> {
+  return new Map(leavesOf(tree).map(({ path, value }) => [pathKey(path), value]));
 }
 
 function nameOf(object: StoredObject): string {

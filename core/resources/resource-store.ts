@@ -14,6 +14,7 @@ import type { Kind, Resources } from './kinds.js';
  * - Every write is first validated by the schema and CEL rules of its kind (INVALID_INPUT with all problems).
  * - `generation` rises when the spec changes and `resourceVersion` with every change. A write that changes nothing
  *   raises neither.
+ * - `apply` with `dryRun` is refused as the write would be, and answers the object as it would be; it stores and delivers nothing.
  * - Only `applyStatus` writes the status, and always as a whole. It never changes the spec, and spec writes never
  *   change the status.
  * - `watch` delivers the present state as ADDED, resolves `synced`, then delivers every change in order. An object
@@ -66,6 +67,7 @@ export type ApplyRequest<K extends Kind> = {
   readonly create?: boolean;
   readonly version?: string;
   readonly force?: boolean;
+  readonly dryRun?: boolean;
 };
 
 export type WatchEvent<K extends Kind> = {

@@ -33,7 +33,7 @@ import { createPlatformRouter } from './platform/router.js';
 import { createProgrammedWait } from './programmed.js';
 import { createRouter } from './router.js';
 import { createTokenUse } from './token-use.js';
-import { createWrites } from './writes.js';
+import { createDryWrites, createWrites } from './writes.js';
 
 /**
  * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, and the endpoints below
@@ -62,6 +62,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     lastSeen,
     pace: createPace(),
     writes: createWrites({ resources, clock, log }),
+    dryWrites: createDryWrites({ resources, clock, log }),
     endedTokens: createEndedTokens({ resources, clock, log }),
     // Object names make duplicate creates collide in the store, however many replicas there are. Turns close the gap for renames and quotas
     // inside this process, so that an installation with one dashboard replica does not rely on a second check by the operator.

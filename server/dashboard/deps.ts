@@ -93,6 +93,7 @@ export type Tools = Pick<
   /** For long work: names of methods are read from ABIs. */
   readonly pace: Pace;
   readonly writes: Writes;
+  readonly dryWrites: Omit<Writes, 'remove'>;
   readonly endedTokens: EndedTokens;
   readonly turns: Turns;
   readonly tokenUse: TokenUse;

@@ -10,6 +10,7 @@ import {
   type OwnedFields,
 } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
+import { silentLogger } from '../../core/log.js';
 import { formatPath, type Tree } from '../../core/meta/field-tree.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
 import { wideningIn } from '../../core/resources/widening-fields.js';
@@ -170,6 +171,15 @@ export function createWrites(
     if (!current) throw new DomainError('NOT_FOUND', `${kind} not found`);
     return current;
   }
+}
+
+/** The same, answered as if they were made: nothing is stored, and no deletion is among them. */
+export function createDryWrites({
+  resources,
+  clock,
+}: Parameters<typeof createWrites>[0]): Omit<Writes, 'remove'> {
+  const apply = <K extends Kind>(request: ApplyRequest<K>) => resources.apply({ ...request, dryRun: true });
+  return createWrites({ resources: { ...resources, apply }, clock, log: silentLogger });
 }
 
 /** Other replicas and the operator write too, each of them briefly: a conflict that lasts longer than this is a fault. */

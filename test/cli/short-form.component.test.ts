@@ -221,21 +221,65 @@ describe('apply', () => {
     expect((await shown('policy', 'applied-daily')).spec.spendingLimit.threshold).toBe('20');
   });
 
-  test('leaves to another manager what is his, and names him', async () => {
-    await host.resources.apply({
-      manager: 'argocd-controller',
-      kind: 'Paymaster',
-      key: { namespace: 'acme', name: 'theirs' },
-      spec: { ...spec, name: 'theirs', maxExpirySeconds: 60 },
+  test('--dry-run says what each manifest would do, and writes nothing', async () => {
+    const text = (more: object, threshold: string) => {
+      const shop = { ...spec, name: 'planned', ...more };
+      const policy = { ...limit(threshold), paymasterRef: { name: 'planned' } };
+      return `${manifest('Paymaster', 'planned', shop)}---\n${manifest('PaymasterPolicy', 'planned-daily', policy)}`;
+    };
+    expect(await apply(text({}, '10'), '--dry-run')).toEqual({
+      status: 0,
+      error: '',
+      out: 'Paymaster planned created (dry run)\nPaymasterPolicy planned-daily created (dry run; the server can check it when its paymaster is there)\n',
     });
-    expect(
-      await apply(manifest('Paymaster', 'theirs', { ...spec, name: 'theirs', maxExpirySeconds: 30 })),
-    ).toMatchObject({
+    expect(await apply(text({}, 'ten'), '--dry-run')).toMatchObject({
       status: 1,
-      out: '',
-      error: expect.stringContaining('owned by "argocd-controller"'),
+      error: expect.stringContaining('PaymasterPolicy planned-daily: spec.spendingLimit.threshold must be'),
     });
+    expect(await run('paymaster', 'show', 'planned')).toMatchObject({ status: 1 });
+    expect(await apply(text({}, '10'))).toMatchObject({ status: 0 });
+    expect(await apply(text({}, '10'), '--dry-run')).toMatchObject({
+      status: 0,
+      out: 'Paymaster planned unchanged (dry run)\nPaymasterPolicy planned-daily unchanged (dry run)\n',
+    });
+    const before = [await shown('paymaster', 'planned'), await shown('policy', 'planned-daily')];
+    const next = text({ maxExpirySeconds: 60 }, '20');
+    const asks = await apply(next, '--dry-run');
+    expect(asks).toMatchObject({
+      status: 1,
+      out: 'Paymaster planned changed (dry run)\n    spec.maxExpirySeconds: (absent) → 60\n',
+    });
+    expect(asks.error).toContain('the count begins anew');
+    expect(await apply(next, '--dry-run', '--yes')).toMatchObject({
+      status: 0,
+      out: expect.stringContaining(
+        'PaymasterPolicy planned-daily changed (dry run)\n    spec.spendingLimit.threshold: "10" → "20"\n',
+      ),
+    });
+    expect([await shown('paymaster', 'planned'), await shown('policy', 'planned-daily')]).toEqual(before);
   });
+
+  test.each([[], ['--dry-run']])(
+    'leaves to another manager what is his, and names him %j',
+    async (...more: readonly string[]) => {
+      await host.resources.apply({
+        manager: 'argocd-controller',
+        kind: 'Paymaster',
+        key: { namespace: 'acme', name: 'theirs' },
+        spec: { ...spec, name: 'theirs', maxExpirySeconds: 60 },
+      });
+      expect(
+        await apply(
+          manifest('Paymaster', 'theirs', { ...spec, name: 'theirs', maxExpirySeconds: 30 }),
+          ...more,
+        ),
+      ).toMatchObject({
+        status: 1,
+        out: '',
+        error: expect.stringContaining('owned by "argocd-controller"'),
+      });
+    },
+  );
 
   test.each([
     {

@@ -217,6 +217,36 @@ export function resourceStoreConformance(
         expect(after).toEqual(before);
       });
 
+      test('that is dry answers what would be, refuses what would be refused, and changes nothing', async () => {
+        const dry = { dryRun: true } as const;
+        const made = await apply(git, { spec, create: true, ...dry });
+        expect(made).toMatchObject({ kind: 'Paymaster', metadata: { ...key, generation: 1 }, spec });
+        expect(await store.get('Paymaster', key)).toBeUndefined();
+        const present = await created();
+        const seen: WatchEvent<'Paymaster'>[] = [];
+        const watch = store.watch('Paymaster', (event) => seen.push(event));
+        await watch.synced;
+        const next = await apply(dashboard, { spec: { suspended: true }, labels: { team: 'a' }, ...dry });
+        expect(next).toMatchObject({
+          metadata: { generation: 2, labels: { team: 'a' } },
+          spec: { suspended: true },
+        });
+        expect(ownersOf(next, 'spec.suspended').map(({ manager }) => manager)).toEqual([dashboard]);
+        expect(await store.get('Paymaster', key)).toEqual(present);
+        const refused = [
+          { code: 'ALREADY_EXISTS', request: { spec, create: true } },
+          { code: 'FIELD_OWNED', request: { spec: { version: '2.0.0' } } },
+          { code: 'INVALID_INPUT', request: { spec: { maxExpirySeconds: -1 } } },
+        ];
+        for (const { code, request } of refused)
+          expect((await failure(apply(dashboard, { ...request, ...dry } as never))).code).toBe(code);
+        // The next real change comes first and alone.
+        await apply(dashboard, { spec: { maxExpirySeconds: 60 } });
+        await until('the change', () => seen.length > 1);
+        watch.stop();
+        expect(seen.map(({ object }) => object.spec)).toEqual([spec, { ...spec, maxExpirySeconds: 60 }]);
+      });
+
       test('raises the generation when spec changes, and the version with every change', async () => {
         const first = await created();
         const second = await apply(git, { spec: { ...spec, suspended: true } });

@@ -74,7 +74,8 @@ test('another threshold says before and after how much is forgotten', async () =
 
   const asked = await change('daily', { threshold: '2000' }, '?dryRun=true');
   expect(asked.warnings).toEqual([`${forgets}; spec.spendingLimit.keepCount: true keeps it`]);
-  expect(asked).toMatchObject({ status: 200, data: { generation: 1, spec: specOf('daily', {}) } });
+  expect(asked).toMatchObject({ status: 200, data: { spec: specOf('daily', { threshold: '2000' }) } });
+  expect((await ask('GET', '/policies/daily')).data).toMatchObject({ spec: specOf('daily', {}) });
   expect(await standOf('daily')).toBe('606 of 1000');
 
   expect(await change('daily', { threshold: '2000' })).toMatchObject({ status: 200, warnings: [forgets] });

@@ -72,13 +72,18 @@ export function createKubeResourceStore(
   function patch(
     kind: Kind,
     path: string,
-    { manager, force = false }: Pick<ApplyRequest<Kind>, 'manager' | 'force'>,
+    { manager, force = false, dryRun = false }: Pick<ApplyRequest<Kind>, 'manager' | 'force' | 'dryRun'>,
     fields: object,
   ): Promise<unknown> {
     return transport.request({
       method: 'PATCH',
       path,
-      query: { fieldManager: manager, force: String(force), fieldValidation: 'Strict' },
+      query: {
+        fieldManager: manager,
+        force: String(force),
+        fieldValidation: 'Strict',
+        ...(dryRun && { dryRun: 'All' }),
+      },
       body: { apiVersion, kind, ...fields },
       contentType: 'application/apply-patch+yaml',
     });

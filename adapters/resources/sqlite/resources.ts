@@ -31,6 +31,7 @@ export function createSqliteResourceStore(deps: {
       checkPreconditions(request, stored);
       const next = decideApply(request, stored, now());
       if (!next) return { before: stored, after: stored };
+      if (request.dryRun === true) return { before: next, after: next };
       const written = withVersion(next, rows.nextVersion());
       rows.put(written);
       return { before: stored, after: written };

@@ -23,13 +23,16 @@ export async function create<K extends NounKind>(
   call: Call<WrittenBody>,
   noun: Noun<K>,
   key: ObjectKey,
+  isDry = false,
 ): Promise<Resources[K]> {
+  const { dryWrites, writes, turns } = tools;
+  const { create: make } = isDry ? dryWrites : writes;
   const { labels, spec } = nextOf(call.body, {});
   refuse(validate(noun, key, { labels, spec }));
-  return tools.turns.run(turnOf(noun, call), async () => {
+  return turns.run(turnOf(noun, call), async () => {
     await admit(tools, call, noun, key.name, spec as Resources[K]['spec']);
     try {
-      return await tools.writes.create(noun.kind, key, spec as never, call.principal.tokenName, labels);
+      return await make(noun.kind, key, spec as never, call.principal.tokenName, labels);
     } catch (error) {
       throw isDomainError(error, 'ALREADY_EXISTS') ? exists(noun, key.name) : error;
     }
@@ -46,14 +49,14 @@ export async function change<K extends NounKind>(
   return (await tellChange(tools, call, noun, next)).object;
 }
 
-/** The same, with what is to be said about it. `isDry`: the object stays as it is. */
+/** The same, with what is to be said about it, and the object before it. `isDry`: the object stays as it is, and the answer is what it would be. */
 export async function tellChange<K extends NounKind>(
   tools: Tools,
   call: Call,
   noun: Noun<K>,
   next: (shown: Written) => Written | Promise<Written>,
   isDry = false,
-): Promise<{ readonly object: Resources[K]; readonly remarks: Remarks }> {
+): Promise<{ readonly object: Resources[K]; readonly before: Resources[K]; readonly remarks: Remarks }> {
   const key = keyOfCall(noun, call);
   const { spec: schema } = definitions[noun.kind];
   const plan = async (
@@ -72,19 +75,20 @@ export async function tellChange<K extends NounKind>(
       const spec = whole.spec as Resources[K]['spec'];
       await admit(tools, call, noun, key.name, spec, object.spec);
       remarks = (await noun.remarks?.(tools, call.principal, object, spec)) ?? none;
-      return isDry ? undefined : edit;
+      return edit;
     } finally {
       asked = { object, wanted };
     }
   };
+  const writes = isDry ? tools.dryWrites : tools.writes;
   let remarks = none;
   let asked: { readonly object: Resources[K]; readonly wanted: Written } | undefined;
   try {
     const object = await unlessDeleted(
       () => unknown(noun, key),
-      () => tools.turns.run(turnOf(noun, call), () => tools.writes.edit(noun.kind, key, plan)),
+      () => tools.turns.run(turnOf(noun, call), () => writes.edit(noun.kind, key, plan)),
     );
-    return { object, remarks };
+    return { object, before: asked?.object ?? object, remarks };
   } catch (error) {
     if (!isDomainError(error, 'FIELD_OWNED') || asked === undefined) throw error;
     const { metadata, ...fields } = manifestFields(asked.object, asked.wanted, dashboardManager);

@@ -60,14 +60,14 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
     next: (present: Written) => Written,
     isDry?: boolean,
   ): Promise<Reply> => {
-    const { object, remarks } = await tellChange(tools, call, noun, next, isDry);
-    if (isDry === true) return { ...shown(call, object), warnings: await remarks(true) };
+    const { object, before, remarks } = await tellChange(tools, call, noun, next, isDry);
+    if (isDry === true)
+      return { ...shown(call, object), etag: etagOf(before), warnings: await remarks(true) };
     return { ...(await written(tools, call, object)), warnings: await remarks(false) };
   };
-  const parameters =
-    noun.remarks === undefined
-      ? {}
-      : { dryRun: boolean('True: nothing is written; `warnings` say what the change would forget.') };
+  const dryRun = boolean(
+    `True: nothing is written; the answer is what would be, or why it is refused${noun.remarks === undefined ? '' : ', and `warnings` say what the change would forget'}.`,
+  );
 
   return [
     endpoint({
@@ -133,17 +133,16 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       operationId: `put${name}`,
       summary: `Write a ${one} as a whole, or create it (201)`,
       method: 'put',
-      parameters,
+      parameters: { dryRun },
       body: bodyOf(noun, 'whole'),
       async handle(tools, call) {
         const key = keyOfCall(noun, call);
         const { dryRun: isDry } = call.given;
-        if (
-          isDry !== true &&
-          call.ifMatch === undefined &&
-          (await tools.resources.get(kind, key)) === undefined
-        )
-          return written(tools, call, await create(tools, call, noun, key), 201);
+        if (call.ifMatch === undefined && (await tools.resources.get(kind, key)) === undefined) {
+          const made = await create(tools, call, noun, key, isDry);
+          if (isDry === true) return { data: shownTo(call.principal)(made), status: 201 };
+          return written(tools, call, made, 201);
+        }
         const next = ({ labels }: Written) => nextOf(call.body, labels);
         return changeTo(tools, call, next, isDry);
       },
@@ -153,7 +152,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       operationId: `patch${name}`,
       summary: `Change fields of a ${one}: a JSON merge patch (RFC 7396) of labels and spec`,
       method: 'patch',
-      parameters,
+      parameters: { dryRun },
       body: bodyOf(noun, 'patch'),
       async handle(tools, call) {
         const patched = (present: Written) =>
@@ -181,9 +180,9 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         const object = await present(tools, call, noun);
         requireMatch(call, object);
         const key = keyOfCall(noun, call);
-        const dryRun = call.given.dryRun === true;
-        const data = { name: key.name, dryRun, ends: {} };
-        if (dryRun) return { data };
+        const isDry = call.given.dryRun === true;
+        const data = { name: key.name, dryRun: isDry, ends: {} };
+        if (isDry) return { data };
         await unlessDeleted(
           () => unknown(noun, key),
           () => tools.writes.remove(kind, key, (current) => requireMatch(call, current)),

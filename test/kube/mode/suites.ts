@@ -44,6 +44,8 @@ export const suitesOfSoak: SuiteTable = {
   'dashboard-unprogrammed': 'Waits in vain for a status, which neither store writes by itself.',
   'ledger-api': 'Questions to the ledger: its conformance.',
   'manage-changes': 'Records of changes: the conformance of ledgers.',
+  'manage-dry-run':
+    'The same decisions as in manage-objects; that nothing is stored: the conformance of resource stores.',
   'manage-explain': 'Asks another process; on Kubernetes in kube/installation.',
   'manage-funding': 'The same messages as in dashboard-funding.',
   'manage-idempotency': 'Messages as in dashboard-funding: the conformance of usage stores.',
