@@ -8,12 +8,19 @@ type ListedOption = {
   readonly values?: readonly string[];
 };
 
+type HelpItem = { readonly term: string; readonly description: string };
+
 export type Listed = {
   readonly name: string;
   /** As help shows it, with its arguments. */
   readonly term: string;
   readonly description: string;
   readonly heading: string;
+  readonly help: {
+    readonly usage: string;
+    readonly arguments: readonly HelpItem[];
+    readonly options: readonly HelpItem[];
+  };
   readonly options: readonly ListedOption[];
   /** Choices of its arguments. */
   readonly choices: readonly string[];
@@ -29,6 +36,17 @@ export function listOf(command: Command, rows?: ReadonlyMap<string, readonly num
     term: help.subcommandTerm(command),
     description: command.description(),
     heading: command.helpGroup(),
+    help: {
+      usage: help.commandUsage(command),
+      arguments: help.visibleArguments(command).map((argument) => ({
+        term: help.argumentTerm(argument),
+        description: help.argumentDescription(argument),
+      })),
+      options: help.visibleOptions(command).map((option) => ({
+        term: help.optionTerm(option),
+        description: help.optionDescription(option),
+      })),
+    },
     options: help.visibleOptions(command).map((option) => ({
       flags: [option.short, option.long].filter((flag) => flag !== undefined),
       ...(!option.isBoolean() && { values: option.argChoices ?? [] }),

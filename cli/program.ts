@@ -7,6 +7,7 @@ import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { readEndpoints, type ApiEndpoint } from './api/endpoints.js';
 import { completionsOf, listOf, type Listed } from './command-list.js';
+import { helpAsked, renderHelp } from './help-page.js';
 import { Refused, type Terminal } from './terminal.js';
 
 const exitCodes = `
@@ -22,6 +23,11 @@ export async function runCommand(
   terminal: Terminal,
   known?: Known,
 ): Promise<number> {
+  const asked = known && helpAsked(known.program, args);
+  if (asked !== undefined) {
+    terminal.out(renderHelp(asked));
+    return 0;
+  }
   try {
     await (await createProgram(terminal, args[0], known)).parseAsync(args, { from: 'user' });
     return 0;

@@ -11,37 +11,37 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readYaml, renderYaml } from '../../adapters/manifests/yaml.js';
-import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
-import { boolean, list, object, text, type Infer } from '../../core/schema/structural.js';
-import { compileSchema } from '../../core/schema/validate.js';
+import { DomainError, invalidInput, messageOf, quote, type Problem } from '../../core/errors.js';
+import { fieldOf, isObject } from '../../core/schema/json-value.js';
 import type { Terminal } from '../terminal.js';
 
-const name = text('How it is called.', {
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-  maxLength: 63,
-  expected: 'letters, digits, ".", "_" and "-", at most 63 characters',
-});
-const context = object('A server.', {
-  required: {
-    name,
-    url: text('Where it is.', { maxLength: 2_048 }),
-    token: text('Its token.', { maxLength: 1_024, confidential: true }),
-  },
-  optional: {
-    /** True: the token may go over http to another machine. */
-    insecure: boolean('Over http.'),
-    /** True: a token of the platform, which is taken below `/platform` alone. */
-    platform: boolean('A token of the platform.'),
-  },
-});
-const schema = object('Servers, and the tokens for them.', {
-  required: { contexts: list('Servers.', context, { maxItems: 256 }) },
-  optional: { current: name },
-});
 /** A server and the token for it. */
-export type Context = Infer<typeof context>;
-export type Contexts = Infer<typeof schema>;
-const problemsOf = compileSchema(schema, '');
+export type Context = {
+  readonly name: string;
+  readonly url: string;
+  readonly token: string;
+  /** The token may go over http to another machine. */
+  readonly insecure?: boolean;
+  /** It is a token of the platform, which is taken below `/platform` alone. */
+  readonly platform?: boolean;
+};
+export type Contexts = { readonly contexts: readonly Context[]; readonly current?: string };
+
+type Check = { readonly is: (value: unknown) => boolean; readonly expected: string };
+const isText = (value: unknown, most: number): value is string =>
+  typeof value === 'string' && value.length <= most;
+const name: Check = {
+  is: (value) => isText(value, 63) && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value),
+  expected: 'letters, digits, ".", "_" and "-", at most 63 characters',
+};
+const truth: Check = { is: (value) => typeof value === 'boolean', expected: 'true or false' };
+const required: Readonly<Record<string, Check>> = {
+  name,
+  url: { is: (value) => isText(value, 2_048), expected: 'a text of at most 2048 characters' },
+  token: { is: (value) => isText(value, 1_024), expected: 'a text of at most 1024 characters' },
+};
+const members: Readonly<Record<string, Check>> = { ...required, insecure: truth, platform: truth };
+const mostContexts = 256;
 
 export function contextsFile({ env }: Pick<Terminal, 'env'>): string {
   const folder = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
@@ -54,11 +54,37 @@ export function readContexts(terminal: Pick<Terminal, 'env'>): Contexts {
   const content = readOwn(file);
   if (content === undefined) return { contexts: [] };
   const found = parsed(file, content);
-  const [problem] = problemsOf(found);
-  if (problem !== undefined)
-    throw invalidInput({ field: `${file}: ${problem.field}`, expected: problem.expected });
-  // The schema has just proven it.
+  const problem = findProblem(found);
+  if (problem !== undefined) throw invalidInput({ ...problem, field: `${file}: ${problem.field}` });
+  // Just proven.
   return found as Contexts;
+}
+
+/** Throws INVALID_INPUT for a name with which the file could not be read again. */
+export function requireContextName(text: string): void {
+  if (!name.is(text)) throw invalidInput({ field: '--context', expected: name.expected, value: quote(text) });
+}
+
+/** By hand: the schemas of resources load what takes longer than everything else here. Values are not quoted: one is the token. */
+function findProblem(found: unknown): Problem | undefined {
+  const contexts = fieldOf(found, 'contexts');
+  if (!isObject(found) || !Array.isArray(contexts) || contexts.length > mostContexts)
+    return { field: 'contexts', expected: `a list of at most ${mostContexts} servers` };
+  const { current, contexts: _, ...unknown } = found;
+  if (Object.keys(unknown).length > 0)
+    return { field: 'the file', expected: 'without members but contexts and current' };
+  if (current !== undefined && !name.is(current)) return { field: 'current', expected: name.expected };
+  for (const [at, context] of contexts.entries()) {
+    const field = `contexts[${at}]`;
+    if (!isObject(context)) return { field, expected: 'an object' };
+    for (const member of Object.keys({ ...required, ...context })) {
+      const check = Object.hasOwn(members, member) ? members[member] : undefined;
+      if (check === undefined)
+        return { field, expected: `without members but ${Object.keys(members).join(', ')}` };
+      if (!check.is(context[member])) return { field: `${field}.${member}`, expected: check.expected };
+    }
+  }
+  return undefined;
 }
 
 /** Nobody else can read it at any moment, and a reader sees the former file or this one. */

@@ -3,7 +3,7 @@ import { isObject } from '../../core/schema/json-value.js';
 import { quote } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import { callServer, NotAccepted } from '../api/client.js';
-import { contextsFile, readContexts, writeContexts } from '../api/contexts.js';
+import { contextsFile, readContexts, requireContextName, writeContexts } from '../api/contexts.js';
 import {
   insecureText,
   needsPlatform,
@@ -66,6 +66,7 @@ async function login(terminal: Terminal, text: string, { context, insecure }: Lo
   const url = requireUrl('url', text, insecure);
   // Before the token is asked for: what cannot be written is not worth typing one.
   readContexts(terminal);
+  if (context !== undefined) requireContextName(context);
   const token = requireToken(await terminal.readSecret(`token for ${url}: `));
   const { says, whose } = await identify({ url, token });
   const platform = whose === 'platform' ? true : undefined;

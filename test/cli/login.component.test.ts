@@ -127,12 +127,35 @@ describe('paymaster login', () => {
       expect(ended).toMatchObject({ status: 2, error: expect.stringContaining(`chmod 600 ${file}`) });
     }
     chmodSync(file, 0o600);
-    for (const text of [`token: "${acmeToken}\n  x: [`, `contexts: [{ name: a, token: ${acmeToken} }]\n`]) {
+    const ofContext = (members: string) => `contexts: [{ name: a, url: u, ${members} }]\n`;
+    for (const { text, says } of [
+      { text: `token: "${acmeToken}\n  x: [`, says: 'must be YAML as "paymaster login" writes it' },
+      { text: `contexts: [{ name: a, token: ${acmeToken} }]\n`, says: 'contexts[0].url must be a text' },
+      { text: ofContext(`token: [${acmeToken}]`), says: 'contexts[0].token must be a text' },
+      { text: ofContext(`token: x, ${acmeToken}: 1`), says: 'contexts[0] must be without members but name,' },
+      { text: ofContext(`token: x, insecure: ${acmeToken}`), says: 'insecure must be true or false' },
+      {
+        text: ofContext('token: x').replace(': a', ': a b'),
+        says: 'contexts[0].name must be letters, digits',
+      },
+      { text: `contexts: ${acmeToken}\n`, says: 'contexts must be a list' },
+      { text: `contexts: []\ncurrent: "${acmeToken} x"\n`, says: 'current must be letters, digits' },
+      { text: `contexts: []\n${acmeToken}: a\n`, says: 'must be without members but contexts and current' },
+    ]) {
       writeFileSync(file, text);
       const { error, status } = await run(['context', 'list']);
       expect(status).toBe(2);
+      expect(error).toContain(says);
       expect(error).not.toContain(acmeToken);
     }
+  });
+
+  test('is not asked for where the name of its context could not be read again', async () => {
+    const ended = await run(['login', host.origin, '--context', 'a b'], { token: acmeToken });
+    expect(ended).toMatchObject({
+      status: 2,
+      error: expect.stringContaining('--context must be letters, digits'),
+    });
   });
 
   test.each([{ PAYMASTER_URL: 'https://thief.example' }, { PAYMASTER_TOKEN_FILE: '/dev/null' }])(

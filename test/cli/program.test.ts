@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import type { Listed } from '../../cli/command-list.js';
+import { runCommand, type Known } from '../../cli/program.js';
 import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';
 
@@ -97,8 +99,10 @@ describe('the program that is built', () => {
     { args: ['complete', '--', 'decision', ''], kilobytes: 20 },
     { args: ['--version'], kilobytes: 400 },
     { args: ['--help'], kilobytes: 400 },
-    { args: ['usage'], kilobytes: 1200 },
-    { args: ['context', 'list'], kilobytes: 1200 },
+    { args: ['validate', '--help'], kilobytes: 400 },
+    { args: ['contract', 'deploy', '--help'], kilobytes: 400 },
+    { args: ['usage'], kilobytes: 600 },
+    { args: ['context', 'list'], kilobytes: 600 },
   ])('$args loads at most $kilobytes kB of the 10 MB', ({ args, kilobytes }) => {
     expect(Math.round(loadedBytes(args) / 1000)).toBeLessThanOrEqual(kilobytes);
   });
@@ -119,13 +123,39 @@ describe('the program that is built', () => {
     [['--help']],
     [['nope']],
     [['chain', 'list', '--help']],
-    [['token', 'list', '--help']],
-    [['token', '--help']],
+    [['contract', 'add', '--help']],
+    [['token', '-h']],
+    [['chain', 'nope', '--help']],
   ])('answers %j as if everything was loaded', async (args) => {
     const whole = await paymaster(args);
     const { stdout, stderr, status } = run(args);
     expect({ out: stdout, error: stderr, status }).toEqual(whole);
   });
+});
+
+test('the help of every command is what the command itself would show', async () => {
+  const known = JSON.parse(readFileSync(join(repositoryRoot, 'dist/bin/commands.json'), 'utf8')) as Known;
+  const all: (readonly string[])[] = [];
+  const collect = ({ commands }: Listed, path: readonly string[]): void => {
+    for (const each of commands) {
+      all.push([...path, each.name]);
+      collect(each, [...path, each.name]);
+    }
+  };
+  collect(known.program, []);
+  expect(all.length).toBeGreaterThan(100);
+  let out = '';
+  const terminal = {
+    env: {},
+    out: (text: string) => (out += text),
+    error: (text: string) => (out += text),
+    readSecret: () => Promise.resolve(''),
+  };
+  for (const path of all) {
+    out = '';
+    expect(await runCommand([...path, '--help'], terminal, known)).toBe(0);
+    expect(out).toBe((await paymaster([...path, '--help'])).out);
+  }
 });
 
 describe('completion', () => {
