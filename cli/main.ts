@@ -49,11 +49,12 @@ async function readSecret(
   write: (text: string) => void,
 ): Promise<string> {
   if (!input.isTTY) return (await input.toArray()).join('');
-  write(prompt);
   const { Refused } = await import('./terminal.js');
   // The terminal itself does not echo while the line is edited here, and what is edited goes nowhere.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const line = createInterface({ input, output, terminal: true });
+  // Not before: what is typed as soon as it is asked for would still be shown.
+  write(prompt);
   try {
     return await new Promise((resolve, reject) => {
       line.once('line', resolve);

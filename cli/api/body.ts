@@ -17,7 +17,7 @@ export function withBody(command: Command, schemas: readonly JsonSchema[]): Comm
   for (const [name, schema] of Object.entries(membersOf(schemas))) {
     const kind = kindOf(schema);
     if (kind === undefined) continue;
-    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = flagOf(name);
     const said = typeof schema['description'] === 'string' ? schema['description'] : '';
     const each = isObject(schema['items']) ? choicesOf(schema['items']) : undefined;
     const description =
@@ -45,6 +45,17 @@ export function bodyOf(
   if (whole !== undefined && !isObject(whole))
     throw invalidInput({ field: String(file), expected: 'an object, to which the options are added' });
   return { ...whole, ...Object.fromEntries(members) };
+}
+
+/** Of a parameter or a member. */
+export function flagOf(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Whether a member of a body is an option. */
+export function isOption(schemas: readonly JsonSchema[], name: string): boolean {
+  const schema = Object.entries(membersOf(schemas)).find(([each]) => each === name)?.[1];
+  return schema !== undefined && kindOf(schema) !== undefined;
 }
 
 type Kind = 'text' | 'number' | 'boolean' | 'list' | 'file';
@@ -78,9 +89,10 @@ function membersOf(schemas: readonly JsonSchema[]): Members {
 
 /** Of a manifest what the API takes of it. */
 export function readBody(file: string): unknown {
+  const text = read(file);
   let value: unknown;
   try {
-    value = readYaml(read(file));
+    value = readYaml(text);
   } catch (cause) {
     throw new DomainError('INVALID_INPUT', `${file} is not YAML: ${messageOf(cause)}`, { cause });
   }

@@ -11,7 +11,10 @@ export type Request = {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The option that says a field, in messages; absent: fields are named as the API names them. */
+  readonly optionOf?: OptionOf;
 };
+type OptionOf = (field: string) => string | undefined;
 
 const timeoutMs = 120_000;
 
@@ -59,7 +62,7 @@ async function answerFrom(server: Server, request: Request): Promise<Answer> {
   const { status, text } = answer;
   if (status >= 200 && status < 300) return answer;
   const body = parseJson(text);
-  const message = isObject(body) ? describe(body) : '';
+  const message = isObject(body) ? describe(body, request.optionOf) : '';
   if (status === 401)
     throw new NotAccepted(request.path.startsWith('/platform/') ? needsPlatform : platformAlone);
   if (message === '')
@@ -110,16 +113,33 @@ export async function send(
   }
 }
 
-/** RFC 9457, with a line for each field. */
-function describe({ detail, title, errors }: Readonly<Record<string, unknown>>): string {
-  const says = [detail, title].find((each) => typeof each === 'string') ?? '';
-  const fields = Array.isArray(errors) ? errors.filter(isObject).map(describeField) : [];
-  if (fields.length < 2) return says;
+/** RFC 9457: each field once, on a line of its own where there are several. */
+function describe(
+  { detail, title, errors }: Readonly<Record<string, unknown>>,
+  optionOf: OptionOf = () => undefined,
+): string {
+  const says = String([detail, title].find((each) => typeof each === 'string') ?? '');
+  const fields = Array.isArray(errors) ? errors.filter(isObject) : [];
+  const [raw, named] = [() => undefined, optionOf].map((of) => fields.map((each) => describeField(each, of)));
+  const [only = '', ...others] = raw ?? [];
   // Mostly the sentence is made of the fields.
-  const isRepeated = fields.every((field) => says.includes(field));
-  return [isRepeated ? title : says, ...fields].join('\n  ');
+  const isMadeOfFields = fields.length > 0 && raw?.every((each) => says.includes(each));
+  const isInFields = others.length === 0 && only.includes(says);
+  const lines = isMadeOfFields || isInFields ? (named ?? []) : [inOptions(says, optionOf), ...(named ?? [])];
+  return (isMadeOfFields && fields.length > 1 ? [title, ...lines] : lines).join('\n  ');
 }
 
-function describeField({ field, mustBe, value }: Readonly<Record<string, unknown>>): string {
-  return `${String(field)} must be ${String(mustBe)}${typeof value === 'string' ? `, got ${value}` : ''}`;
+function describeField(
+  { field, mustBe, value }: Readonly<Record<string, unknown>>,
+  optionOf: OptionOf,
+): string {
+  const name = optionOf(String(field)) ?? String(field);
+  return `${name} must be ${inOptions(String(mustBe), optionOf)}${typeof value === 'string' ? `, got ${value}` : ''}`;
+}
+
+/** `spec.webhook.url` and `cascade=true` of a sentence, as options. */
+function inOptions(text: string, optionOf: OptionOf): string {
+  return text
+    .replace(/\bspec(?:\.[A-Za-z]+|\[[0-9]+\])+/g, (field) => optionOf(field) ?? field)
+    .replace(/\b([a-z][A-Za-z]*)=true\b/g, (whole, name: string) => optionOf(name) ?? whole);
 }

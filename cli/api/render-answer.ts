@@ -73,7 +73,8 @@ function memberOf(value: unknown, name: string): unknown {
 
 function lines(data: Readonly<Record<string, unknown>>, indent = ''): readonly string[] {
   return Object.entries(data).flatMap(([name, value]) => {
-    if (isObject(value)) return [`${indent}${name}:`, ...lines(value, `${indent}  `)];
+    if (isObject(value) && Object.keys(value).length > 0)
+      return [`${indent}${name}:`, ...lines(value, `${indent}  `)];
     if (Array.isArray(value) && value.every(isObject) && value.length > 0)
       return [`${indent}${name}:`, ...value.flatMap((each) => entry(each, indent))];
     return [`${indent}${name}: ${textOf(value)}`];
@@ -86,7 +87,8 @@ function entry(item: Readonly<Record<string, unknown>>, indent: string): readonl
 }
 
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return nothing;
+  if (value === null || value === undefined || (isObject(value) && Object.keys(value).length === 0))
+    return nothing;
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     return value.join(', ') || nothing;
   return typeof value === 'string' ? value : JSON.stringify(value);

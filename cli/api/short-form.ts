@@ -61,7 +61,7 @@ export async function readShortForm(
   file: unknown,
   onlyPaymaster: () => Promise<string | undefined>,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const used = form.rows.filter(({ flags }) => isGiven(options[attributeOf(flags)]));
+  const used = usedRows(form, options);
   const fileSpec = isObject(file) && isObject(file['spec']) ? file['spec'] : undefined;
   if (name === undefined && used.length === 0) {
     if (isObject(file) && Object.keys(file).length > 0) return file;
@@ -91,7 +91,7 @@ export async function readShortForm(
     form.kind,
     written.name,
     written.spec,
-    (field) => flagAt(form.rows, used, field) ?? field,
+    (field) => optionAt(form, options, field) ?? field,
   );
   return written;
 }
@@ -204,11 +204,16 @@ function attributeOf(flags: string): string {
 }
 
 /** The option that says a field of the spec: the nearest, and of several one that was given. */
-function flagAt(rows: readonly Row[], used: readonly Row[], field: string): string | undefined {
-  if (field === 'metadata.name') return 'NAME';
+export function optionAt(
+  form: ShortForm,
+  options: Readonly<Record<string, unknown>>,
+  field: string,
+): string | undefined {
+  if (field === 'name' || field === 'metadata.name') return 'NAME';
+  const path = field.startsWith('spec.') ? field : `spec.${field}`;
   const within = (member: string): boolean =>
-    ['.', '['].some((next) => `${field}.`.startsWith(`spec.${member}${next}`));
-  const [best] = [...used, ...rows]
+    ['.', '['].some((next) => `${path}.`.startsWith(`spec.${member}${next}`));
+  const [best] = [...usedRows(form, options), ...form.rows]
     .flatMap(({ flags, member, of = {} }) =>
       [...(member === undefined ? [] : [member]), ...Object.values(of)]
         .filter(within)
@@ -216,6 +221,10 @@ function flagAt(rows: readonly Row[], used: readonly Row[], field: string): stri
     )
     .toSorted((left, right) => right.depth - left.depth);
   return best?.flag;
+}
+
+function usedRows({ rows }: ShortForm, options: Readonly<Record<string, unknown>>): readonly Row[] {
+  return rows.filter(({ flags }) => isGiven(options[attributeOf(flags)]));
 }
 
 function nested([first = '', ...rest]: readonly string[], value: unknown): Spec {

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
-import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
-import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { fieldOf } from '../../core/schema/json-value.js';
 import { printableLines } from '../../core/terminal-text.js';
 import { given } from '../../core/units/given.js';
+import { formatKey } from '../../core/meta/meta.js';
 import { isSameJson, type Tree } from '../../core/meta/field-tree.js';
-import { readFiles } from '../../operator/validate/read-files.js';
 import { callServer } from '../api/client.js';
 import { requireValid } from '../api/short-form.js';
 import { readServer, withServer, type Server, type ServerOptions } from '../api/server.js';
 import { fieldChanges, renderFieldChanges } from '../state/compare.js';
+import { readManifests } from '../state/manifest.js';
 import { plurals } from '../state/source.js';
 import { collect, Refused, say, unlessYes, withYes, type Terminal } from '../terminal.js';
 
@@ -37,9 +37,7 @@ export function addApply(program: Command, terminal: Terminal): void {
 }
 
 async function apply(terminal: Terminal, options: Options): Promise<void> {
-  const { objects, problems } = readFiles(options.file);
-  const [problem] = problems;
-  if (problem !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(problem));
+  const { objects } = readManifests(options.file);
   const server = readServer(terminal, options);
   const namespace = fieldOf(
     fieldOf(await callServer(server, { method: 'get', path: '/me' }), 'organisation'),
@@ -68,7 +66,8 @@ async function apply(terminal: Terminal, options: Options): Promise<void> {
     } catch (error) {
       if (!(error instanceof Refused) && !isDomainError(error, 'INVALID_INPUT')) throw error;
       isRefused = true;
-      say(terminal, `${nameOf(object)}: ${error.message}`);
+      const what = `${object.kind} ${formatKey(object.key)}: `;
+      say(terminal, `${nameOf(object)}: ${error.message.replace(what, '')}`);
     }
   if (isRefused) throw new Refused();
 }

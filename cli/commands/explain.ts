@@ -121,11 +121,10 @@ function encodeCall(abi: string, method: string, values: readonly string[]): str
     });
   const { inputs } = contract.getFunction(first)!;
   if (inputs.length !== values.length)
-    throw invalidInput({
-      field: `the values of ${first}`,
-      expected: `${inputs.length}`,
-      value: `${values.length}`,
-    });
+    throw new DomainError(
+      'INVALID_INPUT',
+      `${first} takes ${inputs.length} ${inputs.length === 1 ? 'value' : 'values'}, got ${values.length}`,
+    );
   try {
     // Lists and tuples are typed as JSON.
     return contract.encodeFunctionData(

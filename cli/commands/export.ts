@@ -1,12 +1,9 @@
 import type { Command } from 'commander';
 import { hasErrors, renderText, reportDocument } from '../../operator/validate/report.js';
-import { readFiles } from '../../operator/validate/read-files.js';
 import { validateManifests } from '../../operator/validate/validate.js';
-import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import { manifestManager } from '../../adapters/manifests/apply-manifests.js';
-import { DomainError } from '../../core/errors.js';
 import { compare, renderFieldChanges, type Compared } from '../state/compare.js';
-import { asManifests, leftBehind, textOf } from '../state/manifest.js';
+import { asManifests, leftBehind, readManifests, textOf } from '../state/manifest.js';
 import { readState, withSource, type SourceOptions } from '../state/source.js';
 import { Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
 
@@ -62,9 +59,7 @@ function withManifests(command: Command): Command {
 
 /** Throws INVALID_INPUT for a manifest that cannot be read. */
 async function comparing(terminal: Terminal, paths: readonly string[], options: Options, force: boolean) {
-  const read = readFiles(paths);
-  const [problem] = read.problems;
-  if (problem !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(problem));
+  const read = readManifests(paths);
   const there = await readState(terminal, options);
   const manager = options.manager ?? (options.dataDir === undefined ? 'kubectl' : manifestManager);
   return { read, there, compared: compare(read.objects, there, { manager, force }) };

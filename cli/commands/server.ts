@@ -5,11 +5,11 @@ import { fieldOf, isObject } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import { mergePatch } from '../../server/dashboard/manage/edit.js';
 import type { ApiEndpoint } from '../api/endpoints.js';
-import { bodyOf, withBody } from '../api/body.js';
+import { bodyOf, flagOf, isOption, withBody } from '../api/body.js';
 import { callServer, textFrom, type Request } from '../api/client.js';
 import { commandNameOf } from '../api/command-name.js';
 import { renderAnswer } from '../api/render-answer.js';
-import { manifestOf, readShortForm, withShortForm, type ShortForm } from '../api/short-form.js';
+import { manifestOf, optionAt, readShortForm, withShortForm, type ShortForm } from '../api/short-form.js';
 import { limitForm, shortForms } from '../api/short-forms.js';
 import { tables, type Beside } from '../api/tables.js';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
@@ -123,6 +123,7 @@ function addEndpoint(command: Command, endpoint: ApiEndpoint, terminal: Terminal
       form === undefined ? given.slice(0, names.length).map(String) : [String(fieldOf(sent, 'name'))];
     const request = {
       method: endpoint.method,
+      optionOf: optionsOf(endpoint, form, options),
       path: pathOf(endpoint.path, names, values),
       query: { ...Object.fromEntries(query), ...(isDry ? { dryRun: 'true' } : {}) },
       ...(body === undefined ? {} : { body: sent }),
@@ -229,6 +230,20 @@ async function requireNoWarning(terminal: Terminal, server: Server, request: Req
   if (isWarned) throw unlessYes('changed', 'changes it, --keep-count goes on with the count');
 }
 
+/** How people have said a field; undefined for what only a file can say. */
+function optionsOf(
+  { parameters = {}, body }: ApiEndpoint,
+  form: ShortForm | undefined,
+  options: Options,
+): NonNullable<Request['optionOf']> {
+  return (field) => {
+    if (form !== undefined) return optionAt(form, options, field);
+    const [name = ''] = field.split(/[.[]/);
+    const isMember = options['file'] === undefined && isOption(body?.schemas ?? [], name);
+    return Object.hasOwn(parameters, name) || isMember ? flagOf(name) : undefined;
+  };
+}
+
 async function sentBody(
   { body }: ApiEndpoint,
   options: Options,
@@ -262,7 +277,7 @@ function isOfObject({ method, path }: ApiEndpoint): boolean {
 }
 
 function optionOf(name: string, description: string, schema: JsonSchema): Option {
-  const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const flag = flagOf(name);
   if (schema['type'] === 'boolean') return new Option(flag, description);
   const option = new Option(`${flag} <value>`, description);
   const choices = schema['enum'];

@@ -1,11 +1,24 @@
 import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
+import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import { DomainError } from '../../core/errors.js';
+import { readFiles } from '../../operator/validate/read-files.js';
 import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';
 import { definitions } from '../../core/resources/schemas.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import { given } from '../../core/units/given.js';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
 import { isObject } from '../../core/schema/json-value.js';
+
+/** Throws INVALID_INPUT where there is none, or one that cannot be read. */
+export function readManifests(paths: readonly string[]): ReturnType<typeof readFiles> {
+  const read = readFiles(paths);
+  const [problem] = read.problems;
+  if (problem !== undefined) throw new DomainError('INVALID_INPUT', formatManifestProblem(problem));
+  if (read.objects.length === 0)
+    throw new DomainError('INVALID_INPUT', `no manifest of ours in ${paths.join(', ')}`);
+  return read;
+}
 
 /** Notes of kubectl to itself, and a decision about one loss of data, which must not be made again somewhere else. */
 const leftOut: ReadonlySet<string> = new Set([

@@ -156,6 +156,65 @@ describe('options instead of YAML', () => {
   });
 });
 
+describe('what the server refuses', () => {
+  const add = (name: string, ...more: readonly string[]) =>
+    run('contract', 'add', name, '--paymaster', 'game', '--abi', join(folder, 'abi.json'), ...more);
+
+  test.each([
+    {
+      ask: () => run('limit', 'set', '--paymaster', 'none', '--total', '1/day'),
+      says: 'error: --paymaster must be a paymaster of the organisation, got "none"\n',
+    },
+    {
+      ask: () => run('paymaster', 'create', 'other', '--chain-id', '5', '--version', version),
+      says: 'error: Chain ID not supported\n  --chain-id must be a chain that is offered, got 5\n',
+    },
+    {
+      ask: () => run('paymaster', 'create', 'other', '--chain-id', String(chainId), '--version', '9'),
+      says: /^error: --version must be one of .*, got "9"\n$/,
+    },
+    {
+      ask: () => add('nft2', '--address', address),
+      says: 'error: The contract "nft" has this address already\n  --address must be free, and the contract "nft" has it\n',
+    },
+    {
+      ask: () => add('nft', '--address', `0x${'c2'.repeat(20)}`),
+      says: 'error: The contract "nft" has this name already\n  NAME must be free, and the contract "nft" has it\n',
+    },
+    {
+      ask: () =>
+        run('policy', 'create', 'b', '--paymaster', 'game', '--expression', 'calls[0].method == "no(int8)"'),
+      says: /^error: --expression 1:[0-9]+: no registered contract has the method "no\(int8\)"/,
+    },
+    {
+      ask: () => run('paymaster', 'list', '--limit', 'many'),
+      says: 'error: --limit must be an integer from 1 to 500, got "many"\n',
+    },
+    {
+      ask: () => run('token', 'create', '--name', 'x', '--scopes', 'all'),
+      says: /^error: --scopes must be "read", .* got "all"\n$/,
+    },
+    {
+      ask: () => run('paymaster', 'delete', 'game', '--yes'),
+      says: /: --cascade deletes them with it\n  contracts must be deleted first, or with it by --cascade, got nft\n/,
+    },
+    {
+      ask: () => run('explain', '/none', '--paymaster', 'game'),
+      says: /^error: \/none cannot be read: ENOENT/,
+    },
+    {
+      ask: () =>
+        run('apply', '-f', put('other.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n')),
+      says: /^error: no manifest of ours in /,
+    },
+  ])('is said of the option, row $#', async ({ ask, says }) => {
+    const { out, error } = await ask();
+    expect(out).toBe('');
+    if (typeof says === 'string') expect(error).toBe(says);
+    else expect(error).toMatch(says);
+  });
+});
+
 describe('explain', () => {
   const explain = (...args: readonly string[]) =>
     run('explain', '--paymaster', 'game', '--contract', 'nft', ...args);
@@ -174,7 +233,7 @@ describe('explain', () => {
   test.each([
     { args: ['--method', 'none'], says: '--method must be a method of the ABI of the contract, got "none"' },
     { args: ['--method', 'burn', '1'], says: '--method must be one of burn(uint256), burn(uint256,bytes)' },
-    { args: ['--method', 'mint', '1'], says: 'the values of mint(address,uint256[]) must be 2, got 1' },
+    { args: ['--method', 'mint', '1'], says: 'mint(address,uint256[]) takes 2 values, got 1' },
     { args: ['--method', 'mint', 'x', '[]'], says: 'the values of mint(address,uint256[]): invalid address' },
     { args: ['--method', 'mint', address, '[1'], says: 'the values of mint(address,uint256[]): ' },
     { args: [address], says: '--contract must be given together with --method' },

@@ -213,9 +213,13 @@ function turnOf({ kind }: Noun, { principal }: Call): string {
 }
 
 function exists({ one }: Noun, name: string, field = 'name'): DomainError {
-  return new DomainError('OBJECT_EXISTS', `The ${one} ${quote(name)} has this name or place already`, {
-    problems: [{ field, expected: `free, and the ${one} ${quote(name)} has it` }],
-  });
+  return new DomainError(
+    'OBJECT_EXISTS',
+    `The ${one} ${quote(name)} has this ${field.replace('spec.', '')} already`,
+    {
+      problems: [{ field, expected: `free, and the ${one} ${quote(name)} has it` }],
+    },
+  );
 }
 
 export function unknown({ one }: Noun, { name }: ObjectKey): DomainError {
