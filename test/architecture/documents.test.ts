@@ -60,6 +60,17 @@ test('README is a page', () => {
   expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
 
+test.each(['README.md', 'docs/console.md', 'docs/rest.md'])(
+  'a cell of a table of %s is read at a glance',
+  (page) => {
+    const cells = readFileSync(join(repositoryRoot, page), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .flatMap((line) => line.split('|'));
+    expect(cells.filter((cell) => cell.length > 300)).toEqual([]);
+  },
+);
+
 test('the page for the night names every alert, once', () => {
   const namesIn = (page: string, pattern: RegExp): readonly string[] =>
     [...readFileSync(join(repositoryRoot, page), 'utf8').matchAll(pattern)]
