@@ -3,15 +3,21 @@ import { Settings } from '../core/settings.js';
 import { given } from '../core/units/given.js';
 import { readUsageSettings } from '../adapters/store/usage-settings.js';
 
-/** How to connect to the shared store, by the same variables as the server's. Throws SettingsError and INVALID_INPUT. */
-export function readPostgres(env: Readonly<Record<string, string | undefined>>, applicationName: string) {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Which store the server uses, by the same variables. Throws SettingsError. */
+export function readStore(env: Environment) {
   const settings = new Settings(env);
-  const usage = settings.finish(readUsageSettings(settings));
+  return settings.finish(readUsageSettings(settings));
+}
+
+/** How to connect to the shared store. Throws SettingsError and INVALID_INPUT. */
+export function readPostgres(env: Environment, applicationName: string) {
+  const usage = readStore(env);
   if (usage.kind === 'embedded')
     throw invalidInput({
       field: 'PAYMASTER_DATABASE_URL',
-      expected:
-        'a PostgreSQL: an embedded store belongs to the process that has it open; pause the Paymaster, or stop that process',
+      expected: 'a PostgreSQL',
       value: `file:${usage.path}`,
     });
   const { address, passwordFile } = usage;

@@ -4,6 +4,7 @@ import type { Metrics } from '../../core/metrics.js';
 import {
   lossIdOf,
   skewMs,
+  unreachableSequence,
   type EpochMirror,
   type UsageEpoch,
   type UsageRecovery,
@@ -15,8 +16,6 @@ import { expiryStepMs, fallsAt, shorter, stepsOf } from './longest-expiry.js';
 
 const rememberMs = 500;
 const mostAttempts = 5;
-/** The sequence of a copy whose data must never be trusted again: no store reaches it. */
-const unreachable = Number.MAX_SAFE_INTEGER;
 
 type Deps = {
   readonly store: KeptEpochs;
@@ -194,7 +193,7 @@ export class UsageEpochs implements UsageRecovery {
     if (mirrored.lostAt === undefined || mirrored.isMoved === true) {
       // If it were written here as it is, a restored copy would look like any other. That its data are lost must stay
       // visible.
-      const sequence = mirrored.isMoved === true ? unreachable : mirrored.sequence;
+      const sequence = mirrored.isMoved === true ? unreachableSequence : mirrored.sequence;
       await this.#deps.mirror.put(chainId, { ...mirrored, sequence, lostAt: found.now }, mirrored);
       this.#deps.log.error('usage data are lost: nothing is signed until every promise has expired', {
         chainId,

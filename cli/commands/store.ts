@@ -2,7 +2,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { copyStore } from '../../adapters/store/copy/copy-store.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import { systemClock } from '../../core/units/time.js';
+import { copyDataDirectory } from '../../standalone/backup.js';
 import { readPostgres } from '../postgres.js';
 import { addNoun, say, type Terminal } from '../terminal.js';
 
@@ -10,7 +12,34 @@ import { addNoun, say, type Terminal } from '../terminal.js';
 const fileName = 'usage.sqlite';
 
 export function addStore(program: Command, terminal: Terminal): void {
-  addNoun(program, 'store', 'The store of limits, deposits and the ledger')
+  const store = addNoun(program, 'store', 'The store of limits, deposits and the ledger');
+  store
+    .command('backup')
+    .description(
+      'Copy the data directory of a standalone service, which may run, into a new directory: databases and keys, readable by you alone',
+    )
+    .argument('<directory>', 'the data directory')
+    .argument('<backup>', 'a directory that does not exist yet, or is empty')
+    .action(async (directory: string, backup: string) => {
+      await copied(directory, backup, terminal);
+      terminal.out(
+        `${backup} holds keys that sign, master keys and the URLs of nodes: encrypt it before it leaves this machine\n`,
+      );
+    });
+  store
+    .command('restore')
+    .description(
+      'Make a data directory of a backup. The service that starts on it signs nothing until every earlier promise has expired',
+    )
+    .argument('<backup>', 'what `paymaster store backup` has made')
+    .argument('<directory>', 'a directory that does not exist yet, or is empty')
+    .action(async (backup: string, directory: string) => {
+      await copied(backup, directory, terminal);
+      terminal.out(
+        `start one service on ${directory}, and none on what the backup was made of: each stops a contract for operations that the other has promised\n`,
+      );
+    });
+  store
     .command('copy')
     .description(
       'Move an embedded store to the PostgreSQL of PAYMASTER_DATABASE_URL. No process may use either of them meanwhile',
@@ -27,6 +56,15 @@ export function addStore(program: Command, terminal: Terminal): void {
         `everything is in PostgreSQL: start the servers with this PAYMASTER_DATABASE_URL\nthe embedded store is kept as ${movedTo}, and nothing signs from it any longer\n`,
       );
     });
+}
+
+async function copied(from: string, to: string, terminal: Terminal): Promise<void> {
+  const { files, skipped } = await copyDataDirectory(from, to).catch((error: unknown) => {
+    if (isDomainError(error) || !(error instanceof Error && 'code' in error)) throw error;
+    throw new DomainError('UNAVAILABLE', `${to} is not a whole copy: ${error.message}`, { cause: error });
+  });
+  for (const path of skipped) say(terminal, `${path} is not a file, and is not copied`);
+  say(terminal, `${files.length} files are copied to ${to}`);
 }
 
 function fileAt(path: string): string {

@@ -1,14 +1,16 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openPostgresUsageStore } from '../../adapters/store/postgres/usage.js';
-import { invalidInput, quote } from '../../core/errors.js';
+import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
+import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { isAddressText, parseAddressKey } from '../../core/units/address.js';
-import { toMs } from '../../core/units/time.js';
+import { systemClock, toMs } from '../../core/units/time.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { chainFence } from '../../core/usage/reserve-request.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { parseChainId } from '../chain-id.js';
-import { readPostgres } from '../postgres.js';
+import { readPostgres, readStore } from '../postgres.js';
 import { addNoun, show, withFormat, type Format, type Result, type Terminal } from '../terminal.js';
 
 const patienceMs = 10_000;
@@ -56,11 +58,7 @@ async function inStore(
   format: Format,
   ask: (usage: UsageStore) => Promise<Result>,
 ): Promise<void> {
-  const store = await openPostgresUsageStore({
-    client: readPostgres(terminal.env, 'paymaster-command'),
-    identity: 'command',
-    log: silentLogger,
-  });
+  const store = await openStore(terminal.env);
   const deadline = setTimeout(() => void store.stop(), patienceMs);
   try {
     show(terminal, format, await ask(store));
@@ -68,6 +66,21 @@ async function inStore(
     clearTimeout(deadline);
     await store.stop();
   }
+}
+
+/** An embedded store belongs to the process that has it open: the command works while none has. */
+async function openStore(env: Terminal['env']): Promise<UsageStore> {
+  const log = silentLogger;
+  const settings = readStore(env);
+  if (settings.kind === 'postgres')
+    return openPostgresUsageStore({
+      client: readPostgres(env, 'paymaster-command'),
+      identity: 'command',
+      log,
+    });
+  if (!existsSync(settings.path))
+    throw new DomainError('NOT_FOUND', `no embedded store is at ${settings.path}`);
+  return createSqliteUsageStore({ ...settings, clock: systemClock, log });
 }
 
 function parseId(text: string): string {

@@ -67,6 +67,9 @@ export function lossIdOf({ id, lostAt }: UsageEpoch): string | undefined {
   return lostAt === undefined ? undefined : `${id}.${lostAt}`;
 }
 
+/** The sequence of a copy whose data must never be trusted again: no store reaches it. */
+export const unreachableSequence = Number.MAX_SAFE_INTEGER;
+
 /** The clocks of the store and of the chain may differ by this. */
 export const skewMs = 120_000;
 

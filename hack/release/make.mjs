@@ -93,7 +93,7 @@ function stageCli() {
     bin: { paymaster: 'dist/bin/paymaster.js', 'kubectl-paymaster': 'dist/bin/paymaster.js' },
     files: ['dist', 'contracts', 'NOTICE'],
     // The first with node:sqlite.
-    engines: { node: '>=22.13' },
+    engines: { node: '>=22.16' },
     // All others are in the program.
     dependencies: Object.fromEntries(
       Object.entries(dependencies).filter(([name]) => name.endsWith('secp256k1')),

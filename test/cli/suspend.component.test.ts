@@ -1,9 +1,14 @@
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
+import { silentLogger } from '../../core/log.js';
+import { systemClock } from '../../core/units/time.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { always } from '../../core/usage/window.js';
 import { aLimit, aRequest, chainId, contract } from '../conformance/usage-requests.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { paymaster } from '../support/paymaster.js';
+import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 import { openStore } from '../adapters/usage/postgres-usage.js';
 
 const chain = String(chainId);
@@ -88,16 +93,42 @@ test('what is signed and can still be mined is counted by contract', async () =>
   await store.stop();
 });
 
-test('reports a missing store, an embedded store of another process, and a wrong address', async () => {
+test('a store in a file is changed while no process has it open, and is never made by a mistyped path', async () => {
+  const directory = aDirectory();
+  const path = `${directory.path}/usage.sqlite`;
+  const url = `file:${path}`;
+  const open = () =>
+    createSqliteUsageStore({ path, clock: systemClock, log: silentLogger, durability: 'power' });
+  try {
+    expect(await run(['suspension', 'list', chain], url)).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('no embedded store is at'),
+    });
+    expect(existsSync(path)).toBe(false);
+    const store = open();
+    await store.setSuspended(chainId, contractFence(contract), true);
+    expect(await run(['unsuspend', '--direct', chain, `contract:${contract}`], url)).toMatchObject({
+      status: 3,
+      error: expect.stringContaining('is in use by another process'),
+    });
+    await store.stop();
+    expect((await run(['suspension', 'list', chain], url)).out).toContain(contractFence(contract));
+    expect((await run(['unsuspend', '--direct', chain, `contract:${contract}`], url)).status).toBe(0);
+    const again = open();
+    expect(await again.reserve(ask(21n))).toEqual({ outcome: 'reserved' });
+    await again.stop();
+  } finally {
+    directory.remove();
+  }
+});
+
+test('reports a missing store and a wrong address', async () => {
   const gone = await run(
     ['suspension', 'list', chain],
     'postgresql://postgres@127.0.0.1:1/none?sslmode=disable',
   );
   expect(gone.status).toBe(3);
   expect(gone.error).toContain('127.0.0.1:1');
-  const embedded = await run(['suspension', 'list', chain], 'file:/data/usage.db');
-  expect(embedded.status).toBe(2);
-  expect(embedded.error).toContain('belongs to the process that has it open');
   const wrong = await run(['suspension', 'list', chain], 'http://db');
   expect(wrong.error).toContain('PAYMASTER_DATABASE_URL must be postgresql://USER');
 }, 300_000);

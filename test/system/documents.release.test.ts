@@ -25,6 +25,7 @@ describe('what is not run here', () => {
       'SECURITY.md: these ask the public transparency log about a published image',
       'docs/command-line.md: it names what is yours; docs/first-hour.md pastes the like',
       'docs/contracts.md: it holds what only you know; the test sets it for its chain',
+      'docs/database.md: docs/one-machine.md pastes the like',
       'docs/database.md: it needs a server that was stopped, and a database',
       'docs/first-steps-kubernetes.md: it needs Docker and kind',
       'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',

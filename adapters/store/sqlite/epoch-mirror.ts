@@ -2,6 +2,7 @@ import { DomainError } from '../../../core/errors.js';
 import {
   isSameEpoch,
   raised,
+  unreachableSequence,
   type EpochCopies,
   type EpochMirror,
   type UsageEpoch,
@@ -18,6 +19,11 @@ type SqliteEpochMirror = EpochMirror &
   EpochCopies & {
     /** Deletes the copy of a chain that was started anew: promises made on the former chain bind nobody. */
     forget(chainId: number): void;
+    /**
+     * Makes the data beside the copies count as lost, wherever and whenever they are opened: for a backup. Nobody will know
+     * which promises were made after it, so the wait is at least the longest that a promise may live, by chain.
+     */
+    distrust(longestMs: (chainId: number) => number): void;
   };
 
 const schema = `
@@ -76,5 +82,17 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
         return epochs;
       }),
     forget: (chainId) => db.run(() => void remove.run(chainId)),
+    distrust: (longestMs) =>
+      db.transaction(() => {
+        for (const { chain_id } of selectChains.all()) {
+          const chainId = Number(chain_id);
+          const copy = read(chainId);
+          if (copy === undefined) continue;
+          // A loss that was noted before ends at another time than the one that begins with this copy.
+          const { lostAt: _, ...epoch } = copy;
+          const longestExpiryMs = Math.max(copy.longestExpiryMs, longestMs(chainId));
+          write.run(chainId, formatEpoch({ ...epoch, longestExpiryMs, sequence: unreachableSequence }));
+        }
+      }),
   };
 }
