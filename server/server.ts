@@ -54,8 +54,8 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'p
     /** URL of the JSON-RPC server that explains. Default: this process, if it has the rpc role. */
     readonly jsonRpcUrl?: string;
   };
-  /** Whether the header Host is one that this process is called by. Default: it is, since a proxy in front decides that. */
-  readonly isOwnHost?: (host: string | undefined) => boolean;
+  /** Why a request is not for this process; undefined: it is. Default: every one is, since a proxy in front decides that. */
+  readonly misdirected?: (request: IncomingMessage) => string | undefined;
   /** Handles further paths of this process; true when it has answered. */
   readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** For how long answers ask clients to close kept connections before a stop closes them. Default 0. */
@@ -113,7 +113,8 @@ export function createServer(deps: ServerDeps) {
   let stopped: Promise<void> | undefined;
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
-    if (deps.isOwnHost?.(request.headers.host) === false) return answerMisdirected(response);
+    const misdirected = deps.misdirected?.(request);
+    if (misdirected !== undefined) return answerMisdirected(response, misdirected);
     // The paths of deliveries begin like those of JSON-RPC, where the next segment is a chain.
     if (dataPlane?.deliver(request, response) === true) return;
     const url = request.url ?? '';
@@ -254,12 +255,8 @@ function ownHostOf(host: string): string {
 type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 /** A page of another site may have made its own name point here. */
-function answerMisdirected(response: ServerResponse): void {
-  answerJson(
-    response,
-    421,
-    JSON.stringify({ message: 'The header Host names another host: use localhost, or the address of HOST' }),
-  );
+function answerMisdirected(response: ServerResponse, message: string): void {
+  answerJson(response, 421, JSON.stringify({ message }));
 }
 
 function answerNotFound(response: ServerResponse): void {

@@ -24,7 +24,7 @@ export function printBanner(deps: {
     table([
       [
         'console',
-        `${connection.dashboardUrl}/console/${signInCode === undefined ? '' : `#code=${signInCode}`}`,
+        `${config.publicUrl ?? connection.dashboardUrl}/console/${signInCode === undefined ? '' : `#code=${signInCode}`}`,
         signInCode === undefined ? '' : 'signs in once, within 15 minutes; later with authToken',
       ],
       ['dashboard API', `${connection.dashboardUrl}/api/v2/public/sdk`, 'header authToken, see below'],

@@ -6,6 +6,7 @@ import { readCallLimits } from '../server/dashboard/call-limits.js';
 import { readLedgerSettings } from '../server/ledger-settings.js';
 import { usageSettings } from '../adapters/store/usage-settings.js';
 import { webhookSettings } from '../core/policy/webhook/private-hosts.js';
+import { parseNetwork, type IpNetwork } from '../core/policy/webhook/ip-address.js';
 import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import { either, integer, oneOf, optional, Settings, text } from '../core/settings.js';
 import type { PortChoice } from './port-choice.js';
@@ -19,6 +20,18 @@ const ports = { min: 1, max: 65_535 };
 const ownSettings = {
   host: text('HOST', 'The address to listen on.', '127.0.0.1'),
   port: integer('PORT', 'The port to listen on.', ports),
+  publicUrl: optional('PAYMASTER_PUBLIC_URL', 'Where others reach it: https, at a proxy that ends TLS.'),
+  proxies: text(
+    'PAYMASTER_PROXIES',
+    'The addresses of that proxy, as CIDR ranges separated by commas.',
+    '127.0.0.1/32,::1/128',
+  ),
+  allowPlainHttp: either(
+    'PAYMASTER_ALLOW_PLAIN_HTTP',
+    'Whether others may reach it without TLS: whoever is on the way reads keys, tokens and sessions.',
+    ['true', 'false'],
+    false,
+  ),
   chainPort: integer('CHAIN_PORT', 'The port of the dev chain.', ports),
   bundlerPort: integer('BUNDLER_PORT', 'The port of the bundler.', ports),
   bundler: oneOf(
@@ -41,7 +54,8 @@ const ownSettings = {
 /** Parses the environment once; throws one SettingsError that lists every mistake. */
 export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
   const settings = new Settings(env);
-  const { port, chainPort, bundlerPort, bundler, ...own } = settings.read(ownSettings);
+  const { port, chainPort, bundlerPort, bundler, proxies, ...own } = settings.read(ownSettings);
+  const isHereAlone = isLoopbackHost(own.host) && own.publicUrl === undefined;
   // Two instances on one machine have two values of PORT: then nothing else is fixed unless it is given.
   const choose = (given: number | undefined, usual: number): PortChoice => {
     if (given !== undefined) return { kind: 'exact', port: given };
@@ -51,15 +65,28 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     settings.mistake('PAYMASTER_AUTH_TOKEN', '16 to 256 printable characters without blanks');
   if (own.chainRpcUrl !== undefined && !/^https?:$/.test(URL.parse(own.chainRpcUrl)?.protocol ?? ''))
     settings.mistake('CHAIN_RPC_URL', 'an http or https URL');
+  if (own.publicUrl !== undefined && !isOrigin(own.publicUrl))
+    settings.mistake(
+      'PAYMASTER_PUBLIC_URL',
+      'https:// and a host name, with nothing behind it',
+      own.publicUrl,
+    );
+  if (!isLoopbackHost(own.host) && own.publicUrl === undefined && !own.allowPlainHttp)
+    settings.mistake(
+      'HOST',
+      '127.0.0.1, or PAYMASTER_PUBLIC_URL be set to where a proxy ends TLS: without TLS whoever is on the way reads keys, tokens and sessions (PAYMASTER_ALLOW_PLAIN_HTTP=true accepts that)',
+      own.host,
+    );
   // Not unless it is said where others reach this service: webhooks would reach what listens on this machine for its own programs only.
   const { name, text: what } = webhookSettings.allowLoopback;
-  const allowLoopback = either(name, what, ['true', 'false'], isLoopbackHost(own.host));
+  const allowLoopback = either(name, what, ['true', 'false'], isHereAlone);
 
   return settings.finishStrictly({
     ...own,
     /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
     platform: readPlatformDefaults(settings),
     port: port ?? 8080,
+    proxies: readProxies(proxies, settings),
     allowLoopbackWebhooks: settings.read({ allowLoopback }).allowLoopback,
     dataDirectory: resolve(own.dataDirectory ?? resolve(root, '.paymaster')),
     manifestDirectory: resolve(own.manifestDirectory ?? resolve(root, 'examples/quickstart')),
@@ -80,4 +107,23 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     callLimits: readCallLimits(settings),
     ...settings.read(platformTokenSettings),
   });
+}
+
+/** Everybody would be the proxy in a network that is wider. */
+const widest = { ipv4: 8, ipv6: 32 };
+
+function readProxies(text: string, settings: Settings): readonly IpNetwork[] {
+  try {
+    const networks = text.split(',').map((each) => parseNetwork(each.trim()));
+    if (networks.every(({ family, prefix }) => prefix >= widest[family])) return networks;
+    settings.mistake('PAYMASTER_PROXIES', 'networks of at most /8, or /32 of IPv6', text);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    settings.mistake('PAYMASTER_PROXIES', error.message.replace(/^.* must be /, ''));
+  }
+  return [];
+}
+
+function isOrigin(text: string): boolean {
+  return text.startsWith('https:') && URL.parse(text)?.origin === text.toLowerCase();
 }

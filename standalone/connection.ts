@@ -52,6 +52,8 @@ export type Connection = {
  */
 export async function describeConnection(deps: {
   readonly origin: string;
+  /** Where wallets reach it. Default: there, too. */
+  readonly publicOrigin?: string;
   readonly chainRpcUrl: string;
   readonly bundlers?: readonly string[];
   readonly authToken: string | undefined;
@@ -105,7 +107,7 @@ function describeChain(chain: ChainConfig): Partial<Connection> {
 }
 
 function describePaymaster(
-  deps: { readonly origin: string; readonly masterKeys: MasterKeys },
+  deps: { readonly origin: string; readonly publicOrigin?: string; readonly masterKeys: MasterKeys },
   paymaster: Paymaster,
   chain: ChainConfig | undefined,
 ): Partial<Connection> {
@@ -116,7 +118,7 @@ function describePaymaster(
   const apiKey = deriveApiKey(deps.masterKeys.current, { namespace: tenant, name, keyGeneration });
   const profile = chain?.profiles.find((candidate) => candidate.version === version);
   return {
-    rpcUrl: `${deps.origin}/api/v1/${chainId}/${apiKey}`,
+    rpcUrl: `${deps.publicOrigin ?? deps.origin}/api/v1/${chainId}/${apiKey}`,
     apiKey,
     paymasterId: paymasterIdOf(tenant, name),
     ...(profile && describeProfile(profile)),

@@ -19,6 +19,7 @@ import { createPlatformTokens } from '../adapters/secrets/platform-tokens.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
 import { createMemoryReports } from '../core/policy/reports.js';
+import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { given } from '../core/units/given.js';
 import { systemClock } from '../core/units/time.js';
@@ -35,7 +36,7 @@ import { createConnectionFile } from './connection-file.js';
 import { reportLife } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
-import { createOwnHosts } from './own-hosts.js';
+import { createOwnHosts, createPublicHost } from './own-hosts.js';
 import { openDataDirectory, type DataDirectory } from './data-directory.js';
 import { loadMasterKeys, loadSessionKey } from './master-keys.js';
 import { reportOpenSponsorship } from './open-sponsorship.js';
@@ -143,6 +144,11 @@ async function startParts(
   onStop(() => webhooks.stop());
 
   const origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const publicOrigin = config.publicUrl ?? origin;
+  if (!isLoopbackHost(config.host) && config.publicUrl === undefined)
+    console.warn(
+      `${origin} has no TLS: whoever is on the way reads keys, tokens and sessions. Put a proxy in front, and set PAYMASTER_PUBLIC_URL`,
+    );
   const reports = createMemoryReports({ clock, log });
   const operator = createOperator({
     resources,
@@ -156,7 +162,7 @@ async function startParts(
     platform: config.platform,
     reports,
     usageEpochs: epochMirror,
-    rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
+    rpcUrlOf: ({ chainId }, apiKey) => `${publicOrigin}/api/v1/${chainId}/${apiKey}`,
     ...ambient,
     log: log.child({ part: 'operator' }),
   });
@@ -189,7 +195,11 @@ async function startParts(
       ...given({ ledger }),
     },
     recentRefusals: refusals,
-    isOwnHost: createOwnHosts(config.host),
+    misdirected:
+      config.publicUrl === undefined
+        ? createOwnHosts(config.host)
+        : createPublicHost({ listened: config.host, publicUrl: config.publicUrl, proxies: config.proxies }),
+    trustedProxies: config.publicUrl === undefined ? 0 : 1,
     ...given({ ledger: config.ledger.isOn ? usage.ledger : undefined, ledgerRoom: keeping?.room }),
     ...given({ names: ledger?.names }),
     refusalsPerSecond: config.ledger.refusalsPerSecond,
@@ -215,7 +225,9 @@ async function startParts(
   printProblems(console, report.problems.map(formatManifestProblem));
   await warnOfOtherChain(console, devChain.chainId, resources);
   const authToken = await ensureAuthToken({ config, directory, resources });
-  signIn = authToken === undefined ? undefined : createSignInCode({ authToken, clock });
+  // It works for whoever is on this machine, as everybody behind a proxy seems to be.
+  if (authToken !== undefined && config.publicUrl === undefined)
+    signIn = createSignInCode({ authToken, clock });
 
   const operatorDone = console.step('Starting the operator');
   await operator.start();
@@ -240,6 +252,7 @@ async function startParts(
     describe: () =>
       describeConnection({
         origin,
+        publicOrigin,
         chainRpcUrl: devChain.url,
         ...(bundlerUrl === undefined ? {} : { bundlers: [bundlerUrl] }),
         authToken,

@@ -92,7 +92,7 @@ function stageCli() {
     repository: { type: repository.type, url: repository.url, directory: 'cli' },
     bin: { paymaster: 'dist/bin/paymaster.js', 'kubectl-paymaster': 'dist/bin/paymaster.js' },
     files: ['dist', 'contracts', 'NOTICE'],
-    // The first with node:sqlite.
+    // The first whose node:sqlite has backup.
     engines: { node: '>=22.16' },
     // All others are in the program.
     dependencies: Object.fromEntries(

@@ -47,16 +47,18 @@ test('prints what runs where, the state of each resource, and a curl that works 
 });
 
 test('webhooks may call this machine only while nobody else reaches it, or where a setting says so', async () => {
-  const exposed = await start({ environment: { HOST: '0.0.0.0' } });
+  const exposed = await start({ environment: { HOST: '0.0.0.0', PAYMASTER_ALLOW_PLAIN_HTTP: 'true' } });
+  expect(exposed.output()).toContain('has no TLS: whoever is on the way reads keys, tokens and sessions');
   expect(await makesLocalWebhook(exposed.connection())).toMatchObject({
     statusCode: 400,
     message: expect.stringContaining('a public address'),
   });
   expect(await makesLocalWebhook(untouched.connection)).toMatchObject({ statusCode: 200 });
   const allowed = (env: NodeJS.ProcessEnv) => parseStandaloneConfig(env, '/').allowLoopbackWebhooks;
+  const open = { PAYMASTER_ALLOW_PLAIN_HTTP: 'true' };
   expect(allowed({})).toBe(true);
-  expect(allowed({ HOST: '192.0.2.1' })).toBe(false);
-  expect(allowed({ HOST: '0.0.0.0', PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true' })).toBe(true);
+  expect(allowed({ ...open, HOST: '192.0.2.1' })).toBe(false);
+  expect(allowed({ ...open, HOST: '0.0.0.0', PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true' })).toBe(true);
 
   // Two instances run side by side.
   expect(exposed.connection().chainRpcUrl).not.toBe(untouched.connection.chainRpcUrl);
