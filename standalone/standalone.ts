@@ -45,7 +45,7 @@ import { startBundlerBeside } from './bundler/beside.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
-import { explained, refuseBusyPort, refuseMissingManifests } from './start-error.js';
+import { explained, refuseBusyPort, refuseMissingManifests, refusePublicKeys } from './start-error.js';
 import { createSignInCode, type SignInCode } from './sign-in-code.js';
 import { createStatusEndpoint } from './status/endpoint.js';
 import { readStatus } from './status/status.js';
@@ -224,6 +224,7 @@ async function startParts(
   manifestsDone(`${report.objects.length} objects`);
   printProblems(console, report.problems.map(formatManifestProblem));
   await warnOfOtherChain(console, devChain.chainId, resources);
+  await refusePublicKeys(resources, signers);
   const authToken = await ensureAuthToken({ config, directory, resources });
   // It works for whoever is on this machine, as everybody behind a proxy seems to be.
   if (authToken !== undefined && config.publicUrl === undefined)

@@ -1,5 +1,9 @@
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { signerFilesOf } from '../core/config/compile-chain.js';
+import { signersOn } from '../core/paymaster/public-keys.js';
+import type { Signers } from '../core/paymaster/signer.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
 import { isDomainError } from '../core/errors.js';
 import { BundlerMissing } from './bundler/beside.js';
 import type { StandaloneConfig } from './config.js';
@@ -31,6 +35,19 @@ export function refuseMissingManifests({ manifestDirectory }: StandaloneConfig):
   throw new StartError(
     `${manifestDirectory} is not a directory: set PAYMASTER_MANIFESTS to a directory of YAML manifests, or leave it unset`,
   );
+}
+
+/** Throws a StartError when a chain that is not known to be a test chain would be signed for with a key that everybody knows. */
+export async function refusePublicKeys(
+  resources: Pick<ResourceStore, 'list'>,
+  signers: Pick<Signers, 'get' | 'problem'>,
+): Promise<void> {
+  for (const { spec } of await resources.list('Chain')) {
+    const usable = signersOn(signers, spec.chainId);
+    for (const file of spec.profiles.flatMap(signerFilesOf))
+      if (signers.get(file) !== undefined && usable.get(file) === undefined)
+        throw new StartError(`the signer ${usable.problem?.(file)}`);
+  }
 }
 
 function portMessage(port: number, host: string, code: string | undefined): string {

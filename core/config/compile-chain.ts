@@ -219,7 +219,10 @@ function signersOf(profile: ProfileSpec): Pick<ProfileConfig, 'signerFile' | 'si
 }
 
 /** Each file once, in the order of preference. */
-function signerFilesOf({ signer, signers }: Pick<ProfileSpec, 'signer' | 'signers'>): readonly string[] {
+export function signerFilesOf({
+  signer,
+  signers,
+}: Pick<ProfileSpec, 'signer' | 'signers'>): readonly string[] {
   return [...new Set((signers ?? (signer === undefined ? [] : [signer])).map(({ file }) => file))];
 }
 

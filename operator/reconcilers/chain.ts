@@ -6,6 +6,7 @@ import { rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
+import { signersOn } from '../../core/paymaster/public-keys.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Chain, ChainStatus } from '../../core/resources/chain.js';
 import { finding, type Finding, isConditionTrue, setConditions } from '../../core/meta/conditions.js';
@@ -155,7 +156,11 @@ async function writeChain(
   const usage = deps.usage && told(usageFinding(deps.usage.of(chainId), chain));
   const dataFee = dataFeeFindings(deps.dataFees.level(chainId)).map(told);
   const keys = deps.masterKeys && told(deps.masterKeys());
-  const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
+  const own = [
+    compiled.accepted,
+    resolvedRefs(signersOn(deps.signers, chainId), compiled.config.profiles),
+    programmed,
+  ];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
     findings:
@@ -294,7 +299,7 @@ function profileStatus(
   return { version, conditions };
 }
 
-function resolvedRefs({ signers }: ChainReconcilerDeps, profiles: readonly ProfileConfig[]): Finding {
+function resolvedRefs(signers: ChainReconcilerDeps['signers'], profiles: readonly ProfileConfig[]): Finding {
   const files = [...new Set(profiles.flatMap(filesOf))];
   const missing = files.filter((file) => !signers.get(file) && signers.problem?.(file) === undefined);
   if (missing.length > 0) return finding('ResolvedRefs', 'SignerNotFound', missingKeys(signers, missing));

@@ -5,6 +5,7 @@ import {
 } from '../../core/config/chain-config.js';
 import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
+import { signersOn } from '../../core/paymaster/public-keys.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import { serveFunctions } from '../../core/userop/added-functions.js';
@@ -56,7 +57,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger) {
       });
       continue;
     }
-    compiled.set(profile.version, compileProfile(profile, signers));
+    compiled.set(profile.version, compileProfile(profile, signersOn(signers, config.chainId)));
   }
   const profiles: ReadonlyMap<string, ServedProfile> = compiled;
   const keysOf = (addresses: readonly Address[]): ReadonlySet<AddressKey> =>
