@@ -28,7 +28,11 @@ export function printBanner(deps: {
         signInCode === undefined ? '' : 'signs in once, within 15 minutes; later with authToken',
       ],
       ['dashboard API', `${connection.dashboardUrl}/api/v2/public/sdk`, 'header authToken, see below'],
-      ['JSON-RPC', connection.rpcUrl ?? `${connection.dashboardUrl}/api/v1/{chainId}/{apiKey}`, ''],
+      [
+        'JSON-RPC',
+        connection.rpcUrl ?? `${config.publicUrl ?? connection.dashboardUrl}/api/v1/{chainId}/{apiKey}`,
+        '',
+      ],
       ['health, metrics', `${connection.dashboardUrl}/healthz /readyz /metrics`, ''],
       [deps.isLocalChain ? 'dev chain (anvil)' : 'chain', connection.chainRpcUrl, chainText(connection)],
       ...bundlerRow(connection, deps.isLocalChain),

@@ -28,7 +28,7 @@ const ownSettings = {
   ),
   allowPlainHttp: either(
     'PAYMASTER_ALLOW_PLAIN_HTTP',
-    'Whether others may reach it without TLS: whoever is on the way reads keys, tokens and sessions.',
+    'Whether others may reach it without TLS: anyone on the way reads keys, tokens and sessions.',
     ['true', 'false'],
     false,
   ),
@@ -74,7 +74,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
   if (!isLoopbackHost(own.host) && own.publicUrl === undefined && !own.allowPlainHttp)
     settings.mistake(
       'HOST',
-      '127.0.0.1, or PAYMASTER_PUBLIC_URL be set to where a proxy ends TLS: without TLS whoever is on the way reads keys, tokens and sessions (PAYMASTER_ALLOW_PLAIN_HTTP=true accepts that)',
+      '127.0.0.1, or PAYMASTER_PUBLIC_URL be set to where a proxy ends TLS: without TLS anyone on the way reads keys, tokens and sessions (PAYMASTER_ALLOW_PLAIN_HTTP=true accepts that)',
       own.host,
     );
   // Not unless it is said where others reach this service: webhooks would reach what listens on this machine for its own programs only.

@@ -34,7 +34,7 @@ export function createOwnHosts(listened: string): Misdirected {
 
 /**
  * Behind a proxy that ends TLS. Answered is what the proxy says it took over TLS for the public name, and what this machine asks of itself.
- * What says that it was forwarded and comes from elsewhere is not: whoever reaches this port could choose the address that limits count.
+ * What says that it was forwarded and comes from elsewhere is not: anyone who reaches this port could choose the address that limits count.
  * What says nothing and comes from elsewhere has no TLS: a person who signs in there shows everybody on the way a token.
  */
 export function createPublicHost(deps: {

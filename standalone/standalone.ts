@@ -147,7 +147,7 @@ async function startParts(
   const publicOrigin = config.publicUrl ?? origin;
   if (!isLoopbackHost(config.host) && config.publicUrl === undefined)
     console.warn(
-      `${origin} has no TLS: whoever is on the way reads keys, tokens and sessions. Put a proxy in front, and set PAYMASTER_PUBLIC_URL`,
+      `${origin} has no TLS: anyone on the way reads keys, tokens and sessions. Put a proxy in front, and set PAYMASTER_PUBLIC_URL`,
     );
   const reports = createMemoryReports({ clock, log });
   const operator = createOperator({

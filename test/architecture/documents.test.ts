@@ -98,6 +98,8 @@ describe('commands in documents', () => {
       'itself',
       'kubernetes',
       'make run',
+      'one machine',
+      'one machine, beside it',
     ]);
     expect(documentsFor('kubernetes').length).toBeGreaterThan(3);
   });

@@ -9,7 +9,7 @@ test.each([
   [{ PAYMASTER_AUTH_TOKEN: 'short' }, /PAYMASTER_AUTH_TOKEN must be 16/],
   [{ CHAIN_RPC_URL: 'anvil' }, /CHAIN_RPC_URL must be an http/],
   [{ HOST: '0.0.0.0' }, /HOST must be 127\.0\.0\.1, or PAYMASTER_PUBLIC_URL be set.* got "0\.0\.0\.0"/],
-  [{ HOST: 'pay.example.org' }, /without TLS whoever is on the way reads keys/],
+  [{ HOST: 'pay.example.org' }, /without TLS anyone on the way reads keys/],
   [{ PAYMASTER_PUBLIC_URL: 'http://pay.example.org' }, /PAYMASTER_PUBLIC_URL must be https/],
   [{ PAYMASTER_PUBLIC_URL: 'https://pay.example.org/api' }, /PAYMASTER_PUBLIC_URL must be https/],
   [{ PAYMASTER_PROXIES: '172.30.0.2' }, /PAYMASTER_PROXIES must be a CIDR range/],

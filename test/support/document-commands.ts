@@ -10,10 +10,12 @@ const surroundings = [
   'a public chain',
   'a public chain, in another terminal',
   'a public chain, beside it',
+  'one machine',
+  'one machine, beside it',
 ] as const;
 /**
  * Where a block of commands works: in a clone alone, beside `make run`, or against a Kubernetes API. `itself`: it starts what
- * other blocks run beside. The blocks for a public chain are pasted on a chain of their own (test/cli/contract-document.release.test.ts).
+ * other blocks run beside. The blocks for a public chain and for one machine are pasted on a chain of their own (test/cli).
  */
 export type Surroundings = (typeof surroundings)[number];
 

@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { request as askHttp, type IncomingHttpHeaders } from 'node:http';
-import { createServer, request as askHttps } from 'node:https';
+import { request as askHttps } from 'node:https';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { listen } from '../../adapters/listen.js';
 import { freePort } from '../support/cluster/free-port.js';
+import { startTlsProxy } from '../support/tls-proxy.js';
 import { freshUserOp } from './support/client.js';
 import { useStarts } from './support/starts.js';
 
@@ -20,11 +19,13 @@ type Answer = { readonly status: number; readonly body: string; readonly headers
 test('a service that others can reach does not start without TLS', async () => {
   const exposed = await spawn({ environment: { HOST: '0.0.0.0' } });
   expect(await exposed.ended).toBe(1);
-  expect(exposed.output()).toContain('without TLS whoever is on the way reads keys, tokens and sessions');
+  expect(exposed.output()).toContain('without TLS anyone on the way reads keys, tokens and sessions');
 });
 
 test('behind a proxy it answers what came over TLS, and at its own port nobody but this machine', async () => {
-  const proxy = await startProxy();
+  const proxy = await startTlsProxy(forget(mkdtempSync(join(tmpdir(), 'tls-'))), publicName);
+  const visit = (path: string, { headers, ...question }: Question) =>
+    ask(`https://127.0.0.1:${proxy.port}`, path, { ...question, headers: { ...headers, host: publicName } });
   const address = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
@@ -49,8 +50,8 @@ test('behind a proxy it answers what came over TLS, and at its own port nobody b
       method: 'pm_sponsorUserOperation',
       params: [freshUserOp(running.connection()), { mode: 'SPONSORED' }],
     });
-    expect((await proxy.ask(path, { body })).body).toMatch(/"paymasterAndData":"0x[0-9a-f]{552}"/);
-    const signIn = await proxy.ask('/console/session', {
+    expect((await visit(path, { body })).body).toMatch(/"paymasterAndData":"0x[0-9a-f]{552}"/);
+    const signIn = await visit('/console/session', {
       body: JSON.stringify({ token: authToken }),
       headers: { origin: `https://${publicName}` },
     });
@@ -59,7 +60,7 @@ test('behind a proxy it answers what came over TLS, and at its own port nobody b
 
     // What a visitor says of TLS and of his address, the proxy replaces.
     const liar = { 'x-forwarded-proto': 'http', 'x-forwarded-for': '127.0.0.1' };
-    expect((await proxy.ask('/console/', { headers: liar })).status).toBe(200);
+    expect((await visit('/console/', { headers: liar })).status).toBe(200);
 
     if (address === undefined) return;
     const direct = `http://${address}:${port}`;
@@ -103,42 +104,4 @@ async function ask(origin: string, path: string, { body, headers }: Question): P
     request.once('error', reject);
     request.end(body);
   });
-}
-
-/** Ends TLS as Caddy does: it replaces what a visitor says of his address and of TLS. */
-async function startProxy() {
-  const folder = forget(mkdtempSync(join(tmpdir(), 'tls-')));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync(
-    'openssl',
-    `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=${publicName} -keyout ${key} -out ${cert}`.split(
-      ' ',
-    ),
-    { stdio: 'ignore' },
-  );
-  let target = 0;
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
-    const headers = {
-      ...request.headers,
-      'x-forwarded-for': request.socket.remoteAddress ?? '',
-      'x-forwarded-proto': 'https',
-    };
-    const { url = '/', method = 'GET' } = request;
-    const onward = askHttp({ host: '127.0.0.1', port: target, path: url, method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    onward.once('error', () => response.destroy());
-    request.pipe(onward);
-  });
-  const port = await listen(server, 0, '127.0.0.1');
-  return {
-    to: (port: number) => (target = port),
-    ask: (path: string, { headers, ...question }: Question) =>
-      ask(`https://127.0.0.1:${port}`, path, { ...question, headers: { ...headers, host: publicName } }),
-    stop: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
 }

@@ -48,7 +48,7 @@ test('prints what runs where, the state of each resource, and a curl that works 
 
 test('webhooks may call this machine only while nobody else reaches it, or where a setting says so', async () => {
   const exposed = await start({ environment: { HOST: '0.0.0.0', PAYMASTER_ALLOW_PLAIN_HTTP: 'true' } });
-  expect(exposed.output()).toContain('has no TLS: whoever is on the way reads keys, tokens and sessions');
+  expect(exposed.output()).toContain('has no TLS: anyone on the way reads keys, tokens and sessions');
   expect(await makesLocalWebhook(exposed.connection())).toMatchObject({
     statusCode: 400,
     message: expect.stringContaining('a public address'),
