@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
@@ -36,10 +36,12 @@ function lint(paths: readonly string[]): string {
 
 test('actionlint finds nothing in the workflows, and finds what is planted', () => {
   expect(files.map((file) => basename(file))).toEqual([
+    'codeql.yml',
     'nightly.yml',
     'release-tests.yml',
     'release.yml',
     'test.yml',
+    'vulnerabilities.yml',
   ]);
   expect(lint(files)).toBe('');
   const folder = mkdtempSync(join(tmpdir(), 'workflows-'));
@@ -62,6 +64,40 @@ test.each(files)('%s runs no code of others that somebody could replace', (file)
 
 test.each(files)('%s gives a job no right that it does not ask for', (file) => {
   expect(read(file).permissions).toEqual({ contents: 'read' });
+});
+
+test('what looks at changes of strangers may write findings and nothing else', () => {
+  const rights = ['codeql.yml', 'vulnerabilities.yml', 'test.yml'].flatMap((name) =>
+    Object.values(read(join(repositoryRoot, '.github/workflows', name)).jobs).flatMap(
+      ({ permissions = {} }) => Object.entries(permissions).filter(([, right]) => right === 'write'),
+    ),
+  );
+  expect(rights).toEqual([['security-events', 'write']]);
+  // It would run what a stranger proposes with the rights of the repository.
+  for (const file of files) expect(readFileSync(file, 'utf8')).not.toContain('pull_request_target');
+});
+
+test('what machines read about security names pages that are there', () => {
+  const text = readFileSync(join(repositoryRoot, 'SECURITY-INSIGHTS.yml'), 'utf8');
+  const insights = parse(text) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  expect(Object.keys(insights)).toEqual(['header', 'project', 'repository']);
+  for (const part of ['name', 'administrators', 'repositories', 'vulnerability-reporting'])
+    expect(insights['project']).toHaveProperty(part);
+  for (const part of ['status', 'url', 'accepts-change-request', 'core-team', 'license', 'security'])
+    expect(insights['repository']).toHaveProperty(part);
+  const pages = [...text.matchAll(/blob\/main\/([\w./-]+)/g)].map(([, page = '']) => page);
+  expect(pages.length).toBeGreaterThan(8);
+  expect(pages.filter((page) => !existsSync(join(repositoryRoot, page)))).toEqual([]);
+});
+
+test('new versions wait for a week, fixes of known vulnerabilities do not', () => {
+  const renovate = JSON.parse(readFileSync(join(repositoryRoot, '.github/renovate.json'), 'utf8')) as unknown;
+  expect(renovate).toMatchObject({
+    minimumReleaseAge: '7 days',
+    automerge: false,
+    vulnerabilityAlerts: { enabled: true, minimumReleaseAge: null, schedule: ['at any time'] },
+    osvVulnerabilityAlerts: true,
+  });
 });
 
 test('a release begins with a tag alone, and publishes nothing before every test has passed', () => {

@@ -33,6 +33,7 @@ describe('what is not run here', () => {
       'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',
       'docs/first-steps-kubernetes.md: it needs pods; make e2e-first-steps pastes it on a cluster',
       'docs/first-steps-kubernetes.md: it needs Docker and kind',
+      'docs/how-this-is-tested.md: it takes hours; the seed is that of your failure',
       'docs/key-rotation.md: it needs pods, and operations that are not mined yet',
       'docs/key-rotation.md: it needs pods, and a contract whose owner changes its signer',
       'docs/ledger.md: it needs the program sqlite3',
