@@ -114,6 +114,18 @@ test('a release begins with a tag alone, and publishes nothing before every test
   expect(release.jobs['test']?.uses).toBe('./.github/workflows/test.yml');
 });
 
+test('a candidate is given to nobody who asks for the newest', () => {
+  const runs = ['npm', 'publish'].flatMap((name) =>
+    (release.jobs[name]?.steps ?? []).flatMap(({ run = '' }) => run),
+  );
+  const said = (tag: string) => {
+    const script = `npm() { echo "npm $*"; }; gh() { echo "gh $*"; }; ${runs.join('\n')}`;
+    return execFileSync('sh', ['-euc', script], { encoding: 'utf8', env: { GITHUB_REF_NAME: tag } });
+  };
+  expect(said('v0.1.0-rc.1')).toMatch(/--tag next\n[\s\S]*gh release create v0\.1\.0-rc\.1 --prerelease /);
+  expect(said('v0.1.0')).toMatch(/--tag latest\n[\s\S]*gh release create v0\.1\.0 --verify-tag /);
+});
+
 test('no key or token is kept for it: anyone who reads the settings of the repository cannot sign or publish', () => {
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   expect(text).not.toMatch(/secrets\./);
