@@ -17,6 +17,10 @@ export function renderAnswer(
   { isWide = false, beside = {} }: Options = {},
 ): string {
   if (!isObject(data)) return data === undefined ? 'done' : JSON.stringify(data);
+  if (endpoint.method === 'delete' && 'dryRun' in data) {
+    const { name, dryRun, ...rest } = data;
+    return lines({ [dryRun === true ? 'would be deleted' : 'deleted']: name, ...rest }).join('\n');
+  }
   if (endpoint.method !== 'get' && isObject(data['spec'])) return lines(whatWasWritten(data)).join('\n');
   if (!endpoint.isList || !Array.isArray(data['items'])) return lines(data).join('\n');
   const items = data['items'].filter(isObject);

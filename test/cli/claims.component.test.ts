@@ -304,7 +304,7 @@ const claims: readonly Claim[] = [
         expect(out).toContain('--yes');
       }
       const shown = await run(['paymaster', 'delete', 'shop']);
-      expect(shown).toMatchObject({ status: 1, out: expect.stringContaining('name: shop') });
+      expect(shown).toMatchObject({ status: 1, out: expect.stringContaining('would be deleted: shop') });
       expect(await run(['paymaster', 'show', 'shop'])).toMatchObject({ status: 0 });
     },
   },

@@ -510,7 +510,7 @@ test('a paymaster is made of its manifest, changed, stopped and deleted', async 
   const shown = await run(['paymaster', 'delete', 'cli-shop']);
   expect(shown).toMatchObject({ status: 1, error: expect.stringContaining('nothing was deleted: --yes') });
   expect(shown.error).toContain('with --cascade also what belongs to it');
-  expect(shown.out).toContain('dryRun: true');
+  expect(shown.out).toContain('would be deleted: cli-shop');
   expect(await run(['paymaster', 'delete', 'cli-shop'], { as: 'other' })).toMatchObject({ status: 1 });
   await json(['paymaster', 'show', 'cli-shop']);
   const contract = { paymasterRef: { name: 'cli-shop' }, name: 'cli nft', address: `0x${'c1'.repeat(20)}` };
