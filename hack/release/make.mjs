@@ -27,7 +27,8 @@ try {
   requireOneVersion();
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  writeFileSync(join(target, 'notes.md'), notesOf(text('CHANGELOG.md'), version, tag !== undefined));
+  const notes = notesOf(text('CHANGELOG.md'), version, tag !== undefined);
+  writeFileSync(join(target, 'notes.md'), withWholeLinks(notes));
   for (const chart of charts) packChart(chart);
   packNpm(join(root, 'clients/viem'));
   packNpm(join(root, 'clients/conformance'));
@@ -59,6 +60,13 @@ function requireOneVersion() {
   const list = others.map(([name, found]) => `${name} (${found.join(', ')})`).join(', ');
   console.error(`error: package.json has version ${version}, and other versions are in ${list}`);
   process.exit(1);
+}
+
+/** The notes are read elsewhere than beside the files that they name. */
+function withWholeLinks(notes) {
+  const { url } = json('clients/viem/package.json').repository;
+  const pages = `${url.replace(/^git\+|\.git$/g, '')}/blob/v${version}`;
+  return notes.replace(/\]\((?!https?:)([^)]+)\)/g, `](${pages}/$1)`);
 }
 
 /** As `helm package` does, which writes the time of day into the archive. */

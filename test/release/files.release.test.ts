@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -76,6 +77,21 @@ test('the same commit gives the same bytes, and SHA256SUMS names every one of th
     ].sort(),
   );
   execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: out });
+});
+
+test('links of the notes lead to the pages of this version, also where the notes are shown elsewhere', () => {
+  const links = [...readFileSync(join(out, 'notes.md'), 'utf8').matchAll(/\]\(([^)]+)\)/g)].map(
+    ([, to = '']) => to,
+  );
+  expect(links.length).toBeGreaterThan(5);
+  const place = `https://github.com/paymaster-operator/paymaster-operator/blob/v${version}/`;
+  for (const to of links) {
+    expect(to.startsWith(place)).toBe(true);
+    expect([to, existsSync(join(repositoryRoot, to.slice(place.length).split('#')[0] ?? ''))]).toEqual([
+      to,
+      true,
+    ]);
+  }
 });
 
 describe('a tag', () => {
