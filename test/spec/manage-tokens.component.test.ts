@@ -97,9 +97,14 @@ describe('a token', () => {
       organisation: { namespace: 'acme' },
       token: { name: 'shown', scopes: ['read', 'stop'], expiresAt },
     });
-    const { data } = await ask('get', tokens, token);
-    const { lastUsedAt, ...listed } = recordsOf(data['items']).find(({ name }) => name === 'shown')!;
-    // Of the call before, or of this one.
+    let shown: Readonly<Record<string, unknown>> = {};
+    // What a call notes is written beside it.
+    await until('its use is noted', async () => {
+      const { data } = await ask('get', tokens, token);
+      shown = recordsOf(data['items']).find(({ name }) => name === 'shown') ?? {};
+      return shown['lastUsedAt'] !== null;
+    });
+    const { lastUsedAt, ...listed } = shown;
     expect(Math.abs(Date.parse(String(lastUsedAt)) - host.clock.now())).toBeLessThan(3_600_000);
     expect(listed).toEqual({
       name: 'shown',
