@@ -47,16 +47,31 @@ export function createPublicHost(deps: {
   const plain = `Nothing is answered here without TLS: use ${deps.publicUrl}`;
   return ({ headers, socket }) => {
     const peer = withoutMapping(socket.remoteAddress);
-    const isForwarded = ['x-forwarded-for', 'x-forwarded-proto', 'forwarded'].some((name) => name in headers);
+    const isForwarded = signsOfProxies.some((name) => name in headers);
     if (!isForwarded) {
       const isFromHere = isLoopbackHost(peer) || peer === withoutMapping(socket.localAddress);
       const name = nameOfHost(headers.host ?? '');
-      return isFromHere && (isLoopbackHost(name) || name === bareName(deps.listened)) ? undefined : plain;
+      const isOurName = isLoopbackHost(name) || name === bareName(deps.listened);
+      return isFromHere && isOurName && isOfThisMachine(headers.origin) ? undefined : plain;
     }
     if (!isProxy(peer)) return `${plain}. PAYMASTER_PROXIES does not have ${peer}`;
     if (single(headers['x-forwarded-proto']) !== 'https') return plain;
     return headers.host?.toLowerCase() === publicHost ? undefined : plain;
   };
+}
+
+const signsOfProxies = [
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-real-ip',
+  'forwarded',
+  'via',
+];
+
+/** A proxy on this machine that was not told to say for whom it asks looks like a program here; a page of elsewhere shows that it is not. */
+function isOfThisMachine(origin: string | undefined): boolean {
+  return origin === undefined || isLoopbackHost(URL.parse(origin)?.hostname ?? '');
 }
 
 /** A socket that listens for both families shows IPv4 addresses inside of IPv6 ones. */

@@ -39,7 +39,7 @@ export const conditionReasons = {
     PaymasterDeleted: no('The Paymaster that the paymasterRef names was deleted, and this object was not.'),
     SignerNotFound: no('No key is mounted under the file name of a profile.'),
     SignerUnusable: no(
-      'The file of a signer is wrong, or its signer is away, refuses, or has another key than the file says; the message says which.',
+      'The file of a signer is wrong, or its signer is away, refuses, has another key than the file says, or one that everybody knows; the message says which.',
     ),
   },
   Programmed: {

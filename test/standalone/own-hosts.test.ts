@@ -60,6 +60,11 @@ describe('behind a proxy that ends TLS', () => {
     { name: 'a proxy on this machine', peer: '127.0.0.1', headers: { host: 'pay.example.org', ...https } },
     { name: 'a program on this machine', peer: '127.0.0.1', headers: { host: 'localhost:8080' } },
     {
+      name: 'a page of this machine',
+      peer: '127.0.0.1',
+      headers: { host: '127.0.0.1:8080', origin: 'http://localhost:3000' },
+    },
+    {
       name: 'the process itself, by the address on which it listens',
       peer: container,
       headers: { host: '0.0.0.0:8080' },
@@ -123,6 +128,16 @@ describe('behind a proxy that ends TLS', () => {
       name: 'a port forwarder that shows every visitor as this machine',
       peer: '127.0.0.1',
       headers: { host: '198.51.100.1:8080' },
+    },
+    {
+      name: 'a page over a proxy that says for nobody that it asks, as nginx does when it is not told',
+      peer: '127.0.0.1',
+      headers: { host: '127.0.0.1:8080', origin: 'http://pay.example.org' },
+    },
+    {
+      name: 'what a proxy shows as its own',
+      peer: '127.0.0.1',
+      headers: { host: '127.0.0.1:8080', 'x-real-ip': visitor },
     },
     { name: 'a request without a host', peer: '127.0.0.1', headers: {} },
   ])('$name is not', ({ peer, headers }) => {
