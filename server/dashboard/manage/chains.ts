@@ -1,3 +1,4 @@
+import { entryPointVersion } from '../../../core/entry-point/address.js';
 import { entryPointVersions } from '../../../core/entry-point/version.js';
 import type { Chain } from '../../../core/resources/chain.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
@@ -5,6 +6,8 @@ import { endpoint } from '../endpoint.js';
 import { address, chainId, exampleAddress, text } from '../record-schemas.js';
 import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
+
+const entryPointText = `Its version, of ${entryPointVersions.join(', ')}; the address of another one.`;
 
 const chainShape = shapeOf<Chain>()({
   chainId: [chainId, 31337, ({ spec }) => spec.chainId],
@@ -16,12 +19,12 @@ const chainShape = shapeOf<Chain>()({
     ({ spec }) => spec.suspended === true,
   ],
   versions: [
-    arrayOf(record({ version: text, entryPoint: { enum: entryPointVersions }, address })),
+    arrayOf(record({ version: text, entryPoint: about(text, entryPointText), address })),
     [{ version: '1.1.0', entryPoint: entryPointVersions[0], address: exampleAddress }],
     ({ spec }) =>
       spec.profiles.map(({ version, entryPoint, addresses }) => ({
         version,
-        entryPoint,
+        entryPoint: entryPointVersion(entryPoint) ?? entryPoint,
         address: addresses.sponsorship,
       })),
   ],
