@@ -176,6 +176,20 @@ export type Answers = {
     }[];
     readonly nextCursor: string | null;
   };
+  readonly listChains: {
+    readonly items: readonly {
+      readonly chainId: number;
+      readonly name: string;
+      readonly symbol: string;
+      readonly suspended: boolean;
+      readonly versions: readonly {
+        readonly version: string;
+        readonly entryPoint: string;
+        readonly address: string;
+      }[];
+    }[];
+    readonly nextCursor: string | null;
+  };
   readonly listChanges: {
     readonly items: readonly {
       readonly id: string;

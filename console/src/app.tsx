@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { askMe, can, session, signIn, signOut } from './api.js';
+import { Flash } from './flash.js';
 import { time, zone } from './format.js';
 import { lostSince, useLive } from './live.js';
 import { pages } from './pages.js';
@@ -30,7 +31,12 @@ function Frame() {
   const { page: name, id } = route.value;
   const usable = Object.entries(pages).filter(([, { needs }]) => me.data !== undefined && can(...needs));
   const shown = Object.hasOwn(pages, name) ? name : (usable[0]?.[0] ?? 'overview');
-  const { title, page: Page, needs } = pages[shown]!;
+  const isUnknown = name !== '' && !Object.hasOwn(pages, name);
+  const {
+    title,
+    page: Page,
+    needs,
+  } = isUnknown ? { ...pages[shown]!, title: 'No such page' } : pages[shown]!;
   const [fault, setFault] = useState<string>();
   useEffect(() => {
     document.title = `${title} · Paymaster console`;
@@ -54,7 +60,11 @@ function Frame() {
           Paymaster
         </div>
         {usable.map(([path, { title: label }]) => (
-          <a key={path} href={hrefOf(path)} {...(path === shown ? { 'aria-current': 'page' as const } : {})}>
+          <a
+            key={path}
+            href={hrefOf(path)}
+            {...(path === shown && !isUnknown ? { 'aria-current': 'page' as const } : {})}
+          >
             {label}
           </a>
         ))}
@@ -92,8 +102,18 @@ function Frame() {
               <h1>{title}</h1>
               <Shown live={me}>{() => null}</Shown>
             </>
+          ) : isUnknown ? (
+            <>
+              <h1>{title}</h1>
+              <Note kind="warn">
+                The console has no page “{name}”. <a href={hrefOf(shown)}>{pages[shown]!.title}</a>
+              </Note>
+            </>
           ) : can(...needs) ? (
-            <Page />
+            <>
+              <Flash />
+              <Page />
+            </>
           ) : (
             <NotFor title={title} needs={needs} token={me.data.token} />
           )}

@@ -16,6 +16,13 @@ function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** For eyes; a `title` has all digits. */
+export function dollars(text: string): string {
+  return cents.format(Number(text));
+}
+
 /** A sentence of the API, with its amounts written as elsewhere: `at most 100,000 operations`, `0.5 coins` for ether. */
 export function amounts(sentence: string): string {
   return sentence

@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { App } from './app.js';
 import './style/frame.css';
 import './style/content.css';
+import './style/paymaster.css';
 import './style/form.css';
 import './style/phone.css';
 

@@ -4,7 +4,7 @@ import { Changes } from './pages/changes.js';
 import { Overview } from './pages/overview.js';
 import { Paymaster } from './pages/paymaster.js';
 import { Playground } from './pages/playground.js';
-import { WhatIsWrong } from './pages/problems.js';
+import { ProblemsPage } from './pages/problems.js';
 import { Tokens } from './pages/tokens.js';
 import { Usage } from './pages/usage.js';
 import { WhatIf } from './pages/what-if.js';
@@ -20,7 +20,7 @@ type Page = {
 /** The first segment of the address, in the order of the navigation. */
 export const pages: Readonly<Record<string, Page>> = {
   overview: { title: 'Overview', page: Overview, needs: ['read', 'finance'] },
-  problems: { title: 'What is wrong', page: WhatIsWrong, needs: ['read', 'stop'] },
+  problems: { title: 'Problems', page: ProblemsPage, needs: ['read', 'stop'] },
   paymaster: { title: 'Paymasters', page: Paymaster, needs: ['read', 'stop'] },
   activity: { title: 'Activity', page: Activity, needs: ['read'] },
   usage: { title: 'Usage', page: Usage, needs: ['read', 'finance'] },

@@ -9,7 +9,7 @@ type Spec = Extract<Objects['paymasters'], { readonly status: unknown }>['spec']
 
 /** `object` is the name of its resource. A token without the scope read sees its names, its chain and whether it is suspended. */
 export type Known = Pick<Spec, 'name' | 'chainId'> &
-  Partial<Pick<Spec, 'version' | 'funding'>> & {
+  Partial<Pick<Spec, 'version' | 'funding' | 'defaultContractAction'>> & {
     readonly object: string;
     readonly paymasterId: string;
     readonly isSuspended: boolean;
@@ -63,6 +63,17 @@ export function usePaymasters(): Live<readonly Known[]> {
         };
       }),
     15_000,
+  );
+}
+
+export type OfferedChain = Answers['listChains']['items'][number];
+
+/** Those that the organisation may use. */
+export function useChains(): Live<readonly OfferedChain[]> {
+  return useLive(
+    'chains',
+    async () => (await call<Answers['listChains']>('/manage/v1/chains')).items,
+    60_000,
   );
 }
 

@@ -34,6 +34,15 @@ export function stepsOf({ from, to, step }: Usage): readonly string[] {
   return steps;
 }
 
+/** Of today in UTC, as days of usage are. */
+export function startOfDay(): string {
+  return startOf(new Date(), 'day').toISOString();
+}
+
+export function startOfMonth(): string {
+  return startOf(new Date(startOfDay()), 'month').toISOString();
+}
+
 function startOf(at: Date, step: string): Date {
   if (step === 'month') at.setUTCDate(1);
   if (step === 'minute') at.setUTCSeconds(0, 0);

@@ -1,11 +1,28 @@
+import { useState } from 'preact/hooks';
 import { amounts, memberName, words } from './format.js';
 import { useLive } from './live.js';
 import { Badge, Prose } from './parts/parts.js';
 import { listOf } from './paymasters.js';
 import type { Step } from './records.js';
 
-/** What was asked in which order, with every answer. */
+/** What was asked in which order: what refused or counted, and folded behind it every answer. */
 export function Steps({ steps }: { readonly steps: readonly Step[] }) {
+  const telling = steps.filter(({ verdict }) => !['pass', 'undecided'].includes(verdict));
+  const [isAll, setAll] = useState(false);
+  if (telling.length === 0 || telling.length === steps.length) return <List steps={steps} />;
+  return (
+    <>
+      <List steps={isAll ? steps : telling} />
+      <p>
+        <button type="button" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+          {isAll ? 'Show what decided' : `Show all ${steps.length} steps`}
+        </button>
+      </p>
+    </>
+  );
+}
+
+function List({ steps }: { readonly steps: readonly Step[] }) {
   const { data: policies = [] } = useLive('policies', () => listOf('policies'), 60_000);
   const nameOf = (policyId: string) => policies.find(({ id }) => id === policyId)?.spec.name;
   return (
@@ -31,7 +48,7 @@ export function Steps({ steps }: { readonly steps: readonly Step[] }) {
             {detail !== undefined && <p>{amounts(detail)}</p>}
             {remedy !== undefined && (
               <p>
-                What to do: <Prose>{remedy}</Prose>
+                Fix: <Prose>{remedy}</Prose>
               </p>
             )}
           </div>

@@ -43,11 +43,8 @@ test('what-if says what a change would have refused', async () => {
 
 test('before a limit is lowered the page shows what it would have refused, and then lowers it', async () => {
   const { page, faults } = await open('paymaster/shop');
-  await page.getByText('Change a limit').click();
+  await page.getByRole('button', { name: 'Change operations per day' }).click();
   const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
-  await form
-    .getByRole('combobox', { name: 'Limit', exact: true })
-    .selectOption({ label: 'operations per day' });
   await form.getByLabel('New threshold, instead of').fill('1');
   await page.getByRole('button', { name: 'See what it would have refused' }).click();
   await page.getByRole('heading', { name: 'What-if', exact: true }).waitFor();
@@ -56,9 +53,7 @@ test('before a limit is lowered the page shows what it would have refused, and t
   expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(/Would be refused[1-9]/);
 
   await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop`);
-  await page.getByText('Change a limit').click();
-  const limit = form.getByRole('combobox', { name: 'Limit', exact: true });
-  await limit.selectOption({ label: 'operations per day' });
+  await page.getByRole('button', { name: 'Change operations per day' }).click();
   await form.getByLabel('New threshold, instead of').fill('1');
   await form.getByRole('button', { name: 'Save' }).click();
   // A manifest owns this one.
@@ -72,7 +67,7 @@ test('before a limit is lowered the page shows what it would have refused, and t
   await made.getByRole('button', { name: 'Save' }).click();
   await page.getByText('The limit “of the console” counts from now on.').waitFor();
   expect(await asked()).toBe('sponsored');
-  await limit.selectOption({ label: 'of the console' });
+  await page.getByRole('button', { name: 'Change of the console' }).click();
   for (const threshold of ['0', '1000']) {
     await form.getByLabel('New threshold, instead of').fill(threshold);
     await form.getByText('The count begins anew with this change: ').waitFor();
@@ -125,11 +120,10 @@ test('a limit is made of each cycle, changed to another one, and offers the what
     expect(await limitOf(`of-${cycle}`)).toMatchObject({ spendingLimit: want });
   }
 
-  await page.getByText('Change a limit').click();
+  await page.getByRole('button', { name: 'Change of month' }).click();
   const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
-  await form.getByRole('combobox', { name: 'Limit', exact: true }).selectOption({ label: 'of month' });
   await form.getByLabel('New threshold, instead of').fill('0');
-  await form.getByLabel('Beyond it').selectOption('Shadow');
+  await form.getByLabel('What does not fit').selectOption('Shadow');
   await form.getByLabel('Begins again').selectOption('never');
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByText('It counts alone, and refuses nothing.').waitFor();
@@ -142,7 +136,7 @@ test('a limit is made of each cycle, changed to another one, and offers the what
 
   const offer = form.getByRole('button', { name: 'See what it would have refused' });
   await offer.waitFor({ state: 'detached' });
-  await form.getByLabel('Beyond it').selectOption('Enforce');
+  await form.getByLabel('What does not fit').selectOption('Enforce');
   await offer.waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await form.getByRole('button', { name: 'Save' }).click();
@@ -177,7 +171,7 @@ async function asked(): Promise<'refused' | 'sponsored'> {
 }
 
 test('a limit is set, paused and resumed, and each next operation follows', async () => {
-  const { page, faults } = await open('paymaster');
+  const { page, faults } = await open('paymaster/shop');
   await page.getByText('Set a limit').click();
   const form = page.locator('form', { has: page.getByLabel('At most') });
   await form.getByLabel('Name').fill('only one');
@@ -261,12 +255,13 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
   const { port } = host.address() as AddressInfo;
   const { page, faults } = await open('paymaster/shop');
-  await page.getByText('Add a webhook').click();
-  const form = page.locator('form', { has: page.getByLabel('URL') });
+  await page.getByText('Add a rule of another kind').click();
+  const form = page.locator('form', { has: page.getByLabel('Kind') });
+  await form.getByLabel('Kind').selectOption('Webhook');
   await form.getByLabel('Name').fill('members');
   await form.getByLabel('URL').fill(`http://127.0.0.1:${port}/check`);
   await page.keyboard.press('Enter');
-  await page.getByText('“members” is asked about every operation').waitFor();
+  await page.getByText('“members” decides from now on.').waitFor();
   await page.getByRole('button', { name: 'Send a test to members' }).click();
   await page
     .getByText(/“members” refused after \d+ ms: not a member. An operation would be refused./)
@@ -274,11 +269,11 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
   expect(asked).toHaveLength(1);
   expect(await violationsOf(page)).toEqual([]);
 
-  await page.getByText('Change a webhook').click();
-  const change = page.locator('form', { has: page.getByLabel('Address that is asked') });
-  await change.getByLabel('Address that is asked').fill(`http://127.0.0.1:${port}/moved`);
+  await page.getByRole('button', { name: 'Change members' }).click();
+  const change = page.locator('details', { hasText: 'Change “members”' });
+  await change.getByLabel('URL').fill(`http://127.0.0.1:${port}/moved`);
   await change.getByRole('button', { name: 'Save' }).click();
-  await page.getByText(`“members” asks http://127.0.0.1:${port}/moved from now on.`).waitFor();
+  await page.getByText('“members” is changed.').waitFor();
   await page.getByRole('button', { name: 'Send a test to members' }).click();
   await until('the new address is asked', () => asked.some((url) => url.startsWith('/moved')));
   expect(await violationsOf(page)).toEqual([]);
@@ -313,9 +308,7 @@ test('a paymaster is created, and a contract registered with the methods that we
     .fill('My Game');
   await page.keyboard.press('Enter');
   await page.getByText('“My Game” is created.').waitFor();
-  await page
-    .getByRole('combobox', { name: 'Paymaster', exact: true })
-    .selectOption({ label: `My Game (chain ${own.chainId})` });
+  await page.getByRole('link', { name: 'Contracts', exact: true }).click();
   await page.getByText('No contract is registered, so').waitFor();
   await page.getByText('anything is sponsored').waitFor();
   await page.getByText('Register a contract').first().click();
@@ -326,7 +319,7 @@ test('a paymaster is created, and a contract registered with the methods that we
   await form.getByLabel('mint').check();
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Calls of mint are paid for.').waitFor();
-  await page.getByRole('cell', { name: 'Game', exact: true }).waitFor();
+  await page.getByRole('cell', { name: 'Game by tests' }).waitFor();
   const list = (await dashboard(own, 'GET', '/paymaster')).body.data as {
     name: string;
     apiKey: string;
@@ -346,8 +339,8 @@ test('a paymaster is created, and a contract registered with the methods that we
     return result?.['paymasterAndData'] === '0x' ? 'refused' : 'sponsored';
   };
   expect(await minted()).toBe('sponsored');
-  await page.getByText('Change the methods of a contract').click();
-  const change = page.locator('form', { has: page.getByRole('combobox', { name: 'Contract', exact: true }) });
+  await page.getByRole('button', { name: 'Change Game' }).click();
+  const change = page.locator('details', { hasText: 'Change “Game”' });
   await change.getByLabel('mint').uncheck();
   await change.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Of “Game” calls of no method are paid for.').waitFor();
@@ -366,7 +359,7 @@ test('the wallet that pays is changed by a wallet of the browser, and by a paste
       method === 'eth_requestAccounts' ? [address] : signed(params[0] ?? '');
     Object.assign(globalThis, { ethereum: { request } });
   }, injected.address);
-  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/my-game`);
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/my-game?tab=money`);
   await page.reload();
   await page.getByRole('heading', { name: 'My Game' }).waitFor();
   await page.getByRole('button', { name: 'Change it to the wallet of this browser' }).click();
@@ -400,7 +393,7 @@ test('an apiKey is replaced, and the one before works for a while', async () => 
     apiKey: string;
     chainId: number;
   }[];
-  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/my-game`);
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/my-game?tab=connect`);
   await page.getByRole('heading', { name: 'My Game' }).waitFor();
   await page.getByText('Give it a new apiKey').click();
   const form = page.locator('form', { has: page.getByLabel('The present one works for') });
@@ -440,17 +433,26 @@ test('problems are on the overview and on another page, with what to do', async 
     return (await answer.text()).includes('has no code');
   });
   const { page } = await open('overview');
-  await page.getByRole('heading', { name: 'What is wrong' }).waitFor();
+  await page.getByRole('heading', { name: 'Problems' }).waitFor();
   await page.getByText('has no code on this chain').waitFor();
   expect(await violationsOf(page)).toEqual([]);
-  await page.getByRole('link', { name: 'All of it' }).click();
-  await page.getByRole('heading', { name: 'Somebody has to do something' }).waitFor();
+  await page.getByRole('link', { name: 'All problems' }).click();
+  await page.getByRole('heading', { name: 'To be fixed' }).waitFor();
   const row = page.getByRole('row', { name: /not deployed/ });
   expect(await row.textContent()).toMatch(
     /^warning.*has no code on this chain.*Check the address, or deploy/,
   );
   expect(await page.getByRole('row', { name: /Elsewhere/ }).textContent()).toMatch(/has no active limit/);
+  const runbook = row.getByRole('link', { name: /^Runbook / });
+  expect(await runbook.getAttribute('href')).toMatch(/docs\/runbooks\.md#contract-without-code$/);
   expect(await violationsOf(page)).toEqual([]);
+  // The object is a contract of that paymaster.
+  await row.getByRole('link', { name: 'not deployed' }).click();
+  await page.getByRole('heading', { name: 'Elsewhere' }).waitFor();
+  await page.getByRole('cell', { name: 'not deployed by tests' }).waitFor();
+  await page.getByRole('link', { name: 'Paymasters', exact: true }).first().click();
+  const counted = page.getByRole('row', { name: /Elsewhere/ });
+  await counted.getByRole('link', { name: /^[1-9]/ }).waitFor();
 });
 
 async function aPaymaster(name: string): Promise<{ readonly apiKey: string }> {
@@ -488,5 +490,6 @@ test('a paymaster is deleted after its page has said what ends with it', async (
     async () => (await manage('GET', 'contracts/doomed-nft')).status === 404,
   );
   expect((await manage('GET', 'paymasters/doomed')).status).toBe(404);
+  await page.getByText('“doomed” is deleted.').waitFor();
   expect(faults).toEqual([]);
 });

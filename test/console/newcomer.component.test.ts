@@ -40,6 +40,7 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await page.getByRole('heading', { name: 'My game' }).waitFor();
   await page.getByText('anything is sponsored').waitFor();
 
+  await page.getByRole('link', { name: 'Contracts', exact: true }).first().click();
   const contracts = page.getByRole('region', { name: 'Contracts and methods that are sponsored' });
   await contracts.getByText('Register a contract', { exact: true }).click();
   await contracts.getByLabel('Copy a registered one').selectOption('counter');
@@ -48,7 +49,8 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await contracts.getByText('Calls of increment are paid for.').waitFor();
   await page.getByText('anything is sponsored').waitFor({ state: 'detached' });
 
-  const limits = page.getByRole('region', { name: 'Limits' });
+  await page.getByRole('link', { name: 'Rules', exact: true }).click();
+  const limits = page.getByRole('region', { name: 'Rules' });
   await limits.getByText('Set a limit').click();
   await limits.getByLabel('Name').first().fill('a day');
   await limits.getByLabel('At most').first().fill('10');
@@ -93,4 +95,25 @@ test('a pasted operation runs nothing in the shell of whoever pastes the offered
   await page.getByRole('textbox').first().fill(JSON.stringify(operation));
   paste(await offered());
   expect(existsSync(join(folder, 'stolen'))).toBe(false);
+}, 120_000);
+
+test('the code that the page offers for curl is copied by its button, and answered by the paymaster', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop?tab=connect`);
+  await page.getByRole('button', { name: 'Show the apiKey' }).click();
+  const curl = page.getByRole('region', { name: 'curl' });
+  await curl.getByText(connection().apiKey).waitFor();
+  await curl.getByText('"initCode": "0x"').waitFor();
+  await curl.getByRole('button', { name: 'Copy code for curl' }).click();
+  await curl.getByText('Copied').waitFor();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  expect(command).toBe(await curl.locator('pre').textContent());
+  // An operation that does nothing: decided, and refused.
+  expect(JSON.parse(paste(command))).toMatchObject({
+    result: { paymasterAndData: '0x', reason: expect.any(String) },
+  });
+  for (const library of ['viem', 'permissionless', 'ethers'])
+    expect(await page.getByRole('region', { name: library }).locator('pre').textContent()).toContain(
+      connection().apiKey,
+    );
 }, 120_000);

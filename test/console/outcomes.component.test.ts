@@ -141,6 +141,7 @@ test('an operation that would be refused looks as a refusal', async () => {
 type Mistake = {
   readonly form: string;
   readonly at: string;
+  readonly kind?: string;
   readonly fill: Readonly<Record<string, string>>;
   /** Label of the control that is wrong. */
   readonly wrong: string;
@@ -152,28 +153,28 @@ const address = '0x00000000000000000000000000000000000000C1';
 const mistakes: readonly Mistake[] = [
   {
     form: 'Create a paymaster',
-    at: 'paymaster/shop',
+    at: 'paymaster',
     fill: { Name: 'Other', 'Chain id': '999' },
     wrong: 'Chain id',
     says: /^Must be a chain that is offered, got 999$/,
   },
   {
     form: 'Create a paymaster',
-    at: 'paymaster/shop',
+    at: 'paymaster',
     fill: { Name: 'Other', 'Version of the paymaster contract': '9.9' },
     wrong: 'Version of the paymaster contract',
     says: /^Must be one of .*, got "9.9"$/,
   },
   {
     form: 'Register a contract',
-    at: 'paymaster/shop',
+    at: 'paymaster/shop?tab=contracts',
     fill: { Name: 'counter', Address: address, ...abi },
     wrong: 'Name',
     says: /^Must be free, and the contract "shop-counter" has it$/,
   },
   {
     form: 'Register a contract',
-    at: 'paymaster/shop',
+    at: 'paymaster/shop?tab=contracts',
     fill: { Name: 'other', Address: address, 'ABI, as JSON': '{' },
     wrong: 'ABI, as JSON',
     says: /^Must be /,
@@ -200,29 +201,30 @@ const mistakes: readonly Mistake[] = [
     says: /^Must be a whole number from 1 to/,
   },
   {
-    form: 'Change a limit',
-    at: 'paymaster/shop',
+    form: 'Change “operations per day”',
+    at: 'paymaster/shop?change=shop-operations-per-day',
     fill: { 'New threshold': '5' },
     wrong: 'New threshold',
     says: /^Must be changed by its owner "manifests"$/,
   },
   {
-    form: 'Add a webhook',
+    form: 'Add a rule of another kind',
     at: 'paymaster/shop',
+    kind: 'Webhook',
     fill: { Name: 'local', URL: 'http://10.0.0.1/' },
     wrong: 'URL',
     says: /^Must be /,
   },
   {
-    form: 'Change a webhook',
-    at: 'paymaster/shop',
-    fill: { 'Address that is asked': 'http://10.0.0.1/' },
-    wrong: 'Address that is asked',
+    form: 'Change “members”',
+    at: 'paymaster/shop?change=members',
+    fill: { URL: 'http://10.0.0.1/' },
+    wrong: 'URL',
     says: /^Must be /,
   },
   {
     form: 'Change it by a signature from elsewhere',
-    at: 'paymaster/shop',
+    at: 'paymaster/shop?tab=money',
     fill: { 'Address of the wallet': address, Signature: '0x00' },
     wrong: 'Signature',
     says: /^Must be /,
@@ -245,11 +247,14 @@ const mistakes: readonly Mistake[] = [
 
 test.each(mistakes)(
   '$form: what is wrong with “$wrong” is said at it, in view, and aloud: $says',
-  async ({ form: title, at, fill, wrong, says }) => {
+  async ({ form: title, at, kind, fill, wrong, says }) => {
     const { page } = await open(at, { viewport: { ...desktop, height: 500 } });
     const form = page.locator('details', { hasText: title });
-    await form.locator('summary').click();
+    // One that the address names is open.
+    if (!at.includes('change=')) await form.locator('summary').click();
+    else await form.waitFor();
     await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+    if (kind !== undefined) await form.getByLabel('Kind').selectOption(kind);
     if (title === 'Build one')
       await page.getByLabel('Method').selectOption({ label: 'burn(uint256): not paid for' });
     for (const [label, value] of Object.entries(fill)) await form.getByLabel(label).first().fill(value);

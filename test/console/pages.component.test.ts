@@ -41,12 +41,35 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
   {
     path: 'paymaster',
     shows: async (page) => {
-      await page.getByRole('cell', { name: 'operations per day' }).first().waitFor();
-      // Rules, limits and policies write numbers in one way, and call the money of a chain coins.
-      await page.getByRole('cell', { name: /of 100,000 operations/ }).waitFor();
-      await page.getByRole('cell', { name: /at most 1 coin for each account/ }).waitFor();
-      await page.getByRole('cell', { name: /Threshold: 100,000,/ }).waitFor();
+      await page.getByRole('row', { name: /^shop in service dev 0 ETH .* operations per day/ }).waitFor();
     },
+  },
+  {
+    path: 'paymaster/shop',
+    shows: async (page) => {
+      // One list, in which numbers are written in one way, and the money of a chain is called coins.
+      await page.getByRole('cell', { name: 'at most 100,000 operations each day', exact: true }).waitFor();
+      await page.getByRole('cell', { name: /99,99\d operations/ }).waitFor();
+      await page.getByRole('cell', { name: 'at most 1 coin each day for each account' }).waitFor();
+      expect(await page.getByRole('table').count()).toBe(1);
+    },
+  },
+  {
+    path: 'paymaster/shop?tab=contracts',
+    shows: (page) =>
+      page.getByRole('row', { name: /^counter by manifests .*increment burn active/ }).waitFor(),
+  },
+  {
+    path: 'paymaster/shop?tab=money',
+    shows: (page) => page.getByRole('cell', { name: /^Deposit of contract/ }).waitFor(),
+  },
+  {
+    path: 'paymaster/shop?tab=connect',
+    shows: (page) => page.getByRole('heading', { name: 'permissionless' }).waitFor(),
+  },
+  {
+    path: 'paymaster/shop?tab=yaml',
+    shows: (page) => page.getByText('policyType: WALLET_DEPLOYMENT').waitFor(),
   },
   { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },
   {
@@ -158,7 +181,7 @@ test('the keyboard alone leads from a page to one decision and its trace', async
 });
 
 test('a phone leaves out what a row does not have', async () => {
-  const { page } = await open('paymaster', { viewport: { width: 390, height: 844 } });
+  const { page } = await open('paymaster/shop', { viewport: { width: 390, height: 844 } });
   const none = page.locator('td').filter({ hasText: /^–$/ });
   await none.first().waitFor({ state: 'attached' });
   expect(await none.filter({ visible: true }).count()).toBe(0);
@@ -205,11 +228,14 @@ test('no text runs as a script', async () => {
     { 'x-request-id': evil.replaceAll(' ', '/') },
   );
   const { page, faults } = await open('paymaster');
-  await page
-    .getByRole('combobox', { name: 'Paymaster', exact: true })
-    .selectOption({ label: `${evil} (chain ${own.chainId})` });
+  await page.getByRole('link', { name: evil }).click();
   await page.getByRole('button', { name: `Pause ${evil}` }).waitFor();
-  expect(await page.getByRole('cell', { name: evil }).count()).toBeGreaterThan(1);
+  expect(await page.getByRole('cell', { name: evil }).count()).toBeGreaterThan(0);
+  await page.getByRole('link', { name: 'Contracts', exact: true }).first().click();
+  await page.getByRole('cell', { name: `${evil} by` }).waitFor();
+  await page.getByRole('link', { name: 'YAML', exact: true }).click();
+  await page.locator('main pre').getByText('<script>').waitFor();
+  expect(await page.locator('main img').count()).toBe(0);
   for (const path of ['activity', 'usage?range=15m&groupBy=contract', 'playground', 'overview']) {
     await page.goto(`${connection().dashboardUrl}/console/#/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -227,7 +253,9 @@ test.each(['paymaster', 'activity', 'usage', 'playground'])(
     const name = 'A paymaster with quite a long name that somebody has typed';
     await aPaymaster(`${name}: ${path}`);
     const { page } = await open(path, { viewport: { width: 390, height: 844 } });
-    await page.getByRole('option', { name }).first().waitFor({ state: 'attached' });
+    const shown =
+      path === 'paymaster' ? page.getByRole('link', { name }) : page.getByRole('option', { name });
+    await shown.first().waitFor({ state: 'attached' });
     const wider = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );

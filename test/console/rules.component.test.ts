@@ -1,12 +1,14 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { Page, Route } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
+import { readYamlDocuments } from '../../adapters/manifests/yaml.js';
 import { anAbi } from '../build/resources.js';
 import { freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
 import { until } from '../support/until.js';
 import { violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
+import { press } from './support/keyboard.js';
 
-// The card "Rules" of a paymaster: every kind of rule, what it says now, what is left, and when that changes.
+// The tab "Rules" of a paymaster, which lists every rule once, and the tab "YAML", which is what would be committed.
 
 const { connection, open, page: pageOf } = useConsole('rules');
 const soon = '2099-01-01T00:00:00.000Z';
@@ -76,7 +78,8 @@ async function seed(): Promise<void> {
   });
 }
 
-const rowOf = (name: RegExp) => page.getByRole('table', { name: 'Rules' }).getByRole('row', { name });
+const rowOf = (name: RegExp): Locator =>
+  page.getByRole('table', { name: 'Rules' }).getByRole('row', { name });
 const cellsOf = async (name: RegExp): Promise<readonly string[]> =>
   rowOf(name).locator('td').allTextContents();
 
@@ -87,54 +90,105 @@ async function show(): Promise<void> {
 }
 
 describe('of a real paymaster', () => {
-  test('has a row for every kind of rule, with what is left, when that changes, and what only counts', async () => {
+  test('has one row for every rule: what it says, what is used and left, when that resets, and what only counts', async () => {
     await show();
     const moment = expect.stringMatching(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/);
-    const sponsored = 'sponsored operations';
-    const never = 'not by itself';
-    expect(await cellsOf(/^all /)).toEqual([
-      'all Spending limit',
-      'by operation',
-      '0 operations used and 1 operation promised of 10 operations',
-      '9 operations',
-      moment,
-      'yes',
-      sponsored,
-    ]);
+    const [none, verbs] = ['–', 'ChangePauseDelete'];
     const rows: Readonly<Record<string, readonly unknown[]>> = {
-      Contracts: ['Contracts ', 'by operation', 'the listed methods of 1 contract pass', '–', never, 'yes'],
+      Contracts: [
+        'Contracts ',
+        'the listed methods of 1 contract pass',
+        none,
+        none,
+        none,
+        'active',
+        'Contracts',
+      ],
+      all: [
+        'all Spending limit, by tests',
+        'at most 10 operations each day',
+        '0 and 1 reserved ',
+        '9 operations',
+        moment,
+        'active',
+        verbs,
+      ],
       each: [
-        'each Spending limit',
-        'by operation',
-        'at most 5 operations for each account',
-        '–',
-        never,
-        'yes',
+        'each Spending limit, by tests',
+        'at most 5 operations in all for each account',
+        'by account',
+        none,
+        'never',
+        'active',
+        verbs,
       ],
       trial: [
-        'trial Spending limit',
-        'refuse',
-        '0 operations used and 1 operation promised of 0 operations',
+        'trial Spending limit, by tests',
+        'at most 0 operations each day',
+        '0 and 1 reserved ',
         '0 operations',
         moment,
-        'Shadow: counts alone',
+        'Shadow: would refuse',
+        verbs,
       ],
       hook: [
-        'hook Webhook',
-        'by operation',
+        'hook Webhook, by tests',
         'asks 127.0.0.1:9, and refuses when that does not answer',
-        '–',
-        never,
+        none,
+        none,
+        none,
         'Shadow: counts alone',
+        `Send a test${verbs}`,
       ],
-      Deployment: ['Deployment of wallets ', 'by operation', expect.any(String), '–', never, 'yes'],
-      open: ['open Window', 'pass', expect.stringContaining('2099'), '–', '2099-01-01 00:00:00', 'yes'],
-      guests: ['guests Senders', 'by operation', 'serves 1 account alone', '–', never, 'yes'],
-      cheap: ['cheap Expression', 'by operation', 'size(calls) == 1', '–', never, 'yes'],
+      deploy: [
+        'deploy Deployment of wallets, by tests',
+        expect.any(String),
+        none,
+        none,
+        none,
+        'active',
+        verbs,
+      ],
+      open: [
+        'open Time window, by tests',
+        expect.stringContaining('2099'),
+        none,
+        none,
+        '2099-01-01 00:00:00',
+        'active',
+        verbs,
+      ],
+      guests: [
+        'guests List of accounts, by tests',
+        'serves 1 account alone',
+        none,
+        none,
+        none,
+        'active',
+        verbs,
+      ],
+      cheap: ['cheap Expression, by tests', 'size(calls) == 1', none, none, none, 'active', verbs],
     };
     for (const [name, cells] of Object.entries(rows))
-      expect(await cellsOf(new RegExp(`^${name} `))).toEqual([...cells, sponsored]);
-    expect(await page.getByRole('table', { name: 'Rules' }).locator('tbody tr').count()).toBe(9);
+      expect(await cellsOf(new RegExp(`^${name} `))).toEqual(cells);
+    expect(await page.getByRole('table').locator('tbody tr').count()).toBe(9);
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
+  test('sorts by the heading that is pressed, with a mouse or a keyboard, and says in which direction', async () => {
+    await show();
+    const names = () => page.getByRole('table').locator('tbody td:first-child').allTextContents();
+    const heading = page.getByRole('columnheader', { name: 'Rule' });
+    await heading.getByRole('button').click();
+    const up = await names();
+    expect(up.toSorted((a, b) => a.localeCompare(b))).toEqual(up);
+    expect(await heading.getAttribute('aria-sort')).toBe('ascending');
+    await press('Rule')(page);
+    expect(await names()).toEqual(up.toReversed());
+    expect(await heading.getAttribute('aria-sort')).toBe('descending');
+    // Figures begin with the largest; what has none comes last.
+    await page.getByRole('button', { name: 'Used' }).click();
+    expect((await names())[0]).toMatch(/^trial/);
     expect(await violationsOf(page)).toEqual([]);
   });
 
@@ -142,19 +196,37 @@ describe('of a real paymaster', () => {
     await show();
     await page.getByLabel('Of limits per account, show the share of').fill(sender);
     await rowOf(/^each .*4 operations/).waitFor();
-    expect((await cellsOf(/^each /))[2]).toBe(
-      `0 operations used and 1 operation promised of 5 operations for ${sender.toLowerCase()}`,
-    );
+    expect((await cellsOf(/^each /)).slice(2, 4)).toEqual(['0 and 1 reserved ', '4 operations']);
     await page.getByLabel('Of limits per account, show the share of').fill('');
-    await rowOf(/^each .*for each account/).waitFor();
+    await rowOf(/^each .*by account/).waitFor();
+  });
+
+  test('is the YAML that makes the same paymaster', async () => {
+    await open('paymaster/ruled?tab=yaml');
+    await page.getByText('name: ruled-cheap').waitFor();
+    const documents = readYamlDocuments((await page.locator('main pre').textContent()) ?? '');
+    const specOf = async (path: string) => ((await manage('GET', path)) as { spec: unknown }).spec;
+    const want = [
+      ['Paymaster', 'ruled', await specOf('paymasters/ruled')],
+      ['SmartContract', 'game', await specOf('contracts/game')],
+      ['PaymasterPolicy', 'ruled-all', await specOf('policies/ruled-all')],
+    ] as const;
+    for (const [kind, name, spec] of want)
+      expect(documents).toContainEqual({
+        apiVersion: 'paymasters.dev/v1alpha1',
+        kind,
+        metadata: { name, namespace: 'rules' },
+        spec,
+      });
+    expect(documents).toHaveLength(10);
   });
 
   test('says now what has changed since', async () => {
     await show();
     await manage('POST', 'policies/ruled-guests/suspend');
-    await rowOf(/^guests /).waitFor({ state: 'detached' });
+    await rowOf(/^guests .*serves 1 account.*paused/).waitFor();
     await manage('POST', 'policies/ruled-guests/resume');
-    await rowOf(/^guests /).waitFor();
+    await rowOf(/^guests .*serves 1 account alone.*active/).waitFor();
   });
 });
 
@@ -172,7 +244,14 @@ describe('with answers that are made up', () => {
     answer: (route: Route) => Promise<void>,
     check: () => Promise<void>,
   ): Promise<void> {
-    await open('paymaster/ruled', { answers: (opened) => opened.route('**/rules', answer) });
+    await open('paymaster/ruled', {
+      answers: async (opened) => {
+        await opened.route('**/rules', answer);
+        await opened.route('**/policies?**', (route) =>
+          route.fulfill({ json: { data: { items: [], nextCursor: null } } }),
+        );
+      },
+    });
     await card().waitFor();
     await check();
   }
@@ -209,11 +288,70 @@ describe('with answers that are made up', () => {
         await rows.nth(999).waitFor({ state: 'attached' });
         expect(await rows.count()).toBe(1_000);
         const cells = await rows.nth(999).locator('td').allTextContents();
-        expect([cells[0], cells.at(-1)]).toEqual([
+        expect(cells.slice(0, 2)).toEqual([
           'limit 999 Spending limit, campaign summer',
-          'sponsored operations and payments in tokens',
+          'at most 10 operationspayments in tokens, too',
         ]);
       },
     );
+  });
+
+  test('in YAML no text of a tenant becomes anything else than this text', async () => {
+    const texts = [
+      'on',
+      'No',
+      '~',
+      'null',
+      '0x10',
+      '1_000',
+      '1e3',
+      '2026-01-01',
+      '190:20:30',
+      '.inf',
+      '<<',
+      '=',
+      '',
+      "it's",
+      ' a',
+      'a: b',
+      'a #b',
+      '- a',
+      '---',
+      'a\n---\nkind: Paymaster',
+      '{}',
+      '"',
+      '\\n',
+      '%YAML',
+      '\u202eevil',
+      '\u0085',
+      '\u2028',
+      '\u{1f600}',
+      '\ud800',
+      '\u0000',
+      '*a',
+      '&a b',
+      '!!js/function a',
+    ];
+    const policies = texts.map((text, index) => ({
+      name: `p-${index}`,
+      id: `${index}`,
+      createdBy: 'git',
+      labels: { [text]: text },
+      spec: { name: text, policyType: 'SENDERS', senders: { action: 'Allow', addresses: [text, [text]] } },
+    }));
+    await open('paymaster/ruled?tab=yaml', {
+      answers: (opened) =>
+        opened.route('**/policies?**', (route) =>
+          route.fulfill({ json: { data: { items: policies, nextCursor: null } } }),
+        ),
+    });
+    await page.getByText('name: p-0').waitFor();
+    const text = await page.locator('main pre').evaluate((each) => each.textContent ?? '');
+    const documents = readYamlDocuments(text).slice(2) as readonly { spec: unknown; metadata: unknown }[];
+    expect(documents.map(({ spec }) => spec)).toEqual(policies.map(({ spec }) => spec));
+    expect(documents.map(({ metadata }) => metadata)).toMatchObject(
+      policies.map(({ labels }) => ({ labels })),
+    );
+    expect(text).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 });

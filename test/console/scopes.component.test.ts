@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const everyPage = [
   'Overview',
-  'What is wrong',
+  'Problems',
   'Paymasters',
   'Activity',
   'Usage',
@@ -66,7 +66,7 @@ const stopping = { Paymasters: ['Suspend shop (chain 31337)'] } as const;
 
 const cases: readonly Case[] = [
   { scopes: ['read'], pages: everyPage, controls: reading },
-  { scopes: ['stop'], pages: ['What is wrong', 'Paymasters'], controls: stopping },
+  { scopes: ['stop'], pages: ['Problems', 'Paymasters'], controls: stopping },
   { scopes: ['finance'], pages: ['Overview', 'Usage'], controls: seeing },
   { scopes: ['read', 'stop'], pages: everyPage, controls: { ...reading, ...stopping } },
   { scopes: ['write'], pages: everyPage },
@@ -122,7 +122,7 @@ async function settled(page: Page): Promise<void> {
 async function controlsOf(page: Page): Promise<readonly string[]> {
   return page
     .locator('main')
-    .locator('button, summary')
+    .locator('button:not(.sort, .copy), summary')
     .evaluateAll((all) => [
       ...new Set(
         all
@@ -150,7 +150,7 @@ async function pressAll(page: Page): Promise<void> {
   for (const text of await page.locator('main textarea').all())
     await text.fill(JSON.stringify(freshUserOp(connection())));
   const names = await page
-    .locator('main button:visible')
+    .locator('main button:visible:not(.sort, .copy)')
     .evaluateAll((all) => all.map((each) => each.getAttribute('aria-label') ?? each.textContent ?? ''));
   for (const name of names) {
     const button = page.locator('main').getByRole('button', { name, exact: true }).first();

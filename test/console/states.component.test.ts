@@ -27,7 +27,14 @@ const policy = {
   },
   status: {},
 };
-const token = { name: 'robot', scopes: ['read'], expiresAt: null, createdBy: 'owner', endsWith: 'owner' };
+const token = {
+  name: 'robot',
+  scopes: ['read'],
+  expiresAt: null,
+  createdBy: 'owner',
+  endsWith: 'owner',
+  lastUsedAt: at,
+};
 
 type Answers = Readonly<Record<string, unknown>>;
 
@@ -44,6 +51,8 @@ const nothing: Answers = {
   contracts: { items: [], nextCursor: null },
   policies: { items: [], nextCursor: null },
   paymaster: [],
+  chains: { items: [] },
+  rules: { items: [], nextCursor: null },
 };
 const one: Answers = {
   ...nothing,
@@ -112,6 +121,18 @@ describe.each(pages)('$path', ({ path, says }) => {
   });
 });
 
+test('a page and a paymaster that do not exist say so, and lead on', async () => {
+  const { page } = await mocked('nowhere', answering(one));
+  await page.getByText('The console has no page “nowhere”.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByText('The console has no page').getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.evaluate(() => (location.hash = '#/paymaster/gone'));
+  await page.getByText('There is no paymaster “gone”.').waitFor();
+  await page.getByRole('link', { name: 'All paymasters' }).click();
+  await page.getByRole('link', { name: 'Shop' }).waitFor();
+});
+
 test('a field that a manifest owns shows the YAML to commit, at every control that changes it', async () => {
   const manifest = 'kind: PaymasterPolicy\nspec:\n  active: false\n';
   const { page } = await mocked('paymaster/shop', async (route) => {
@@ -121,7 +142,7 @@ test('a field that a manifest owns shows the YAML to commit, at every control th
   });
   for (const [region, button, agreed] of [
     ['State', 'Suspend Shop', 'Suspend'],
-    ['Policies', 'Pause daily', 'Pause'],
+    ['Rules', 'Pause daily', 'Pause'],
   ] as const) {
     const card = page.getByRole('region', { name: region, exact: true });
     await card.getByRole('button', { name: button }).click();
@@ -171,10 +192,10 @@ test.each([
     'paymaster/shop',
     answering({ ...one, policies: { items, nextCursor: null } }),
   );
-  await page.getByText('Change a limit').click();
+  await page.getByRole('button', { name: 'Change daily' }).click();
   await page.getByLabel('New threshold, instead of').fill(next);
   // Both appear with the same drawing.
-  await page.getByLabel('Begins again').last().selectOption('never');
+  await page.getByLabel('Begins again').first().selectOption('never');
   expect(await page.getByRole('button', { name: 'See what it would have refused' }).count()).toBe(
     isLower ? 1 : 0,
   );
@@ -208,11 +229,11 @@ describe('10,000 rows', () => {
     },
     {
       path: 'problems',
-      caption: 'Somebody has to do something',
+      caption: 'To be fixed',
       answers: {
         problems: {
           complete: true,
-          problems: many((index) => ({
+          items: many((index) => ({
             check: 'Ready',
             severity: 'warning',
             noun: 'contract',
@@ -232,7 +253,7 @@ describe('10,000 rows', () => {
     },
     {
       path: 'paymaster/shop',
-      caption: 'Policies',
+      caption: 'Rules',
       answers: {
         policies: {
           nextCursor: null,

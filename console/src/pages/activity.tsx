@@ -3,12 +3,16 @@ import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { amounts, exact, words } from '../format.js';
 import { useLive } from '../live.js';
+import { Copy } from '../parts/copy.js';
 import { Filter, RangeFilter } from '../parts/filter.js';
-import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Table, Time } from '../parts/parts.js';
-import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
+import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
+import { choicesOf, nameOf, usePaymasters, type Known } from '../paymasters.js';
 import { rangeOf } from '../range.js';
-import type { Call, Decision, TracedDecision } from '../records.js';
+import type { Decision, TracedDecision } from '../records.js';
 import { choose, hrefOf, route } from '../route.js';
+import { Refusal } from '../refusal/refusal.js';
+import { callName } from '../refusal/told.js';
 import { Steps } from '../steps.js';
 
 type Page = Answers['listDecisions'];
@@ -196,10 +200,6 @@ function DecisionTable({
   );
 }
 
-function callName({ name, selector, contractId, target }: Call): string {
-  return `${contractId ?? `${target.slice(0, 8)}…`}.${name ?? selector}`;
-}
-
 function OneDecision({ id }: { readonly id: string }) {
   const paymasters = usePaymasters();
   const decision = useLive(`decision ${id}`, () =>
@@ -214,17 +214,22 @@ function OneDecision({ id }: { readonly id: string }) {
       <Shown live={decision}>
         {(one) => (
           <>
+            <Refused one={one} paymasters={paymasters.data ?? []} />
             <Card
               title={one.verdict === 'refused' ? `Refused: ${words(one.reason ?? '')}` : words(one.verdict)}
               aside={<Badge>{one.verdict}</Badge>}
             >
-              {one.detail !== null && <p>{amounts(one.detail)}</p>}
               <Facts>
                 {[
                   ['When', <Time>{one.at}</Time>],
-                  ['Paymaster', nameOf(paymasters, one.paymasterId)],
+                  ['Paymaster', <PaymasterLink id={one.paymasterId} all={paymasters.data ?? []} />],
                   ['Chain', one.chainId],
-                  ['Account', <code>{one.sender}</code>],
+                  [
+                    'Account',
+                    <>
+                      <code>{one.sender}</code> <Copy text={one.sender} label="account" />
+                    </>,
+                  ],
                   ['Nonce', <code>{one.nonce}</code>],
                   ['Calls', one.calls.map(callName).join(', ') || '–'],
                   ['Mode', one.mode],
@@ -234,7 +239,13 @@ function OneDecision({ id }: { readonly id: string }) {
                   ['Request id', <code>{one.callerRequestId ?? one.requestId}</code>],
                   [
                     'Operation hash',
-                    one.userOpHash === null ? 'not known until it is mined' : <code>{one.userOpHash}</code>,
+                    one.userOpHash === null ? (
+                      'not known until it is mined'
+                    ) : (
+                      <>
+                        <code>{one.userOpHash}</code> <Copy text={one.userOpHash} label="operation hash" />
+                      </>
+                    ),
                   ],
                 ]}
               </Facts>
@@ -252,6 +263,26 @@ function OneDecision({ id }: { readonly id: string }) {
       </Shown>
     </>
   );
+}
+
+function Refused({
+  one,
+  paymasters,
+}: {
+  readonly one: TracedDecision;
+  readonly paymasters: readonly Known[];
+}) {
+  const paymaster = paymasters.find(({ paymasterId }) => paymasterId === one.paymasterId);
+  if (one.verdict !== 'refused') return null;
+  if (paymaster !== undefined) return <Refusal decision={one} paymaster={paymaster} />;
+  // The paymaster is gone, or not read yet.
+  return one.detail === null ? null : <p>{amounts(one.detail)}</p>;
+}
+
+function PaymasterLink({ id, all }: { readonly id: string; readonly all: readonly Known[] }) {
+  const found = all.find(({ paymasterId }) => paymasterId === id);
+  if (found === undefined) return <code>{id}</code>;
+  return <a href={hrefOf('paymaster', {}, found.object)}>{found.name}</a>;
 }
 
 function Settlement({ decision: { verdict, settlement, validUntil } }: { readonly decision: Decision }) {

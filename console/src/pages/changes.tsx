@@ -1,7 +1,8 @@
 import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { useLive } from '../live.js';
-import { Badge, Card, Select, Shown, Table, Time } from '../parts/parts.js';
+import { Badge, Card, Select, Shown, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
 import { choose, route } from '../route.js';
 
 type Change = Answers['listChanges']['items'][number];

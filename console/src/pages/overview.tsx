@@ -1,12 +1,13 @@
 import type { Answers } from '../answers.js';
 import { call, can } from '../api.js';
-import { coins, count, hours, words } from '../format.js';
+import { coins, count, words } from '../format.js';
 import { useLive } from '../live.js';
 import { RangeFilter } from '../parts/filter.js';
-import { Card, Coins, Hex, Shown, Table, Tile } from '../parts/parts.js';
+import { Funds } from '../parts/funds.js';
+import { Card, Shown, Tile } from '../parts/parts.js';
 import { ProblemTable, useProblems } from '../parts/problems.js';
 import { rangeOf } from '../range.js';
-import type { Account, Usage } from '../records.js';
+import type { Usage } from '../records.js';
 import { hrefOf, route } from '../route.js';
 import { GroupPlot, OperationsPlot } from '../usage-plot.js';
 
@@ -99,11 +100,11 @@ const mostFindings = 10;
 function Problems() {
   const { data } = useProblems();
   const findings = (data?.items ?? []).filter(({ severity }) => severity !== 'note');
-  if (findings.length === 0) return null;
+  if (data === undefined || findings.length === 0) return null;
   const more = findings.length > mostFindings ? ` (${mostFindings} of ${findings.length} are here)` : '';
   return (
-    <Card title="What is wrong" aside={<a href={hrefOf('problems')}>All of it{more}</a>}>
-      <ProblemTable caption="What is wrong" problems={findings.slice(0, mostFindings)} />
+    <Card title="Problems" aside={<a href={hrefOf('problems')}>All problems{more}</a>}>
+      <ProblemTable caption="Problems" problems={findings.slice(0, mostFindings)} owners={data.owners} />
     </Card>
   );
 }
@@ -143,37 +144,4 @@ function Tiles({ usage: { items: rows } }: { readonly usage: Usage }) {
 function inCoins(wei: bigint): string {
   const digits = wei.toString().padStart(19, '0');
   return `${digits.slice(0, -18)}.${digits.slice(-18)}`;
-}
-
-function Funds({ accounts }: { readonly accounts: readonly Account[] }) {
-  return (
-    <Table
-      caption="Accounts that pay"
-      rows={accounts}
-      columns={[
-        {
-          name: 'Account',
-          of: ({ account, kind }) => (
-            <>
-              {kind === 'deposit' ? 'Deposit of contract ' : 'Balance of wallet '}
-              <Hex>{account}</Hex>
-            </>
-          ),
-        },
-        { name: 'Chain', of: ({ chainId }) => chainId },
-        {
-          name: 'Balance',
-          isNumber: true,
-          of: ({ balance }) => (balance === null ? 'not read yet' : <Coins>{balance}</Coins>),
-        },
-        { name: 'Promised', isNumber: true, of: ({ promised }) => <Coins>{promised}</Coins> },
-        {
-          name: 'Spent per hour, mean of 24 h',
-          isNumber: true,
-          of: ({ burnPerHour }) => <Coins>{burnPerHour}</Coins>,
-        },
-        { name: 'Lasts for', isNumber: true, of: ({ hoursLeft }) => hours(hoursLeft) },
-      ]}
-    />
-  );
 }

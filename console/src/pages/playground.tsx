@@ -3,7 +3,8 @@ import { call, can } from '../api.js';
 import { amounts } from '../format.js';
 import { BuildCall } from '../parts/build-call.js';
 import { InView, Labelled } from '../parts/form.js';
-import { Card, Facts, Hex, Note, Select, Shown, Table } from '../parts/parts.js';
+import { Card, Facts, Hex, Note, Select, Shown } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
 import { apiKeyOf, choicesOf, usePaymasters, type Known } from '../paymasters.js';
 import type { Step } from '../records.js';
 import { hrefOf } from '../route.js';
@@ -188,7 +189,7 @@ function Outcome({ explanation, request: shown }: Answer) {
                   { name: 'Limit', of: ({ name }) => name },
                   { name: 'Needed', of: ({ needed = '' }) => amounts(needed) },
                   { name: 'Left', of: ({ left }) => amounts(left) },
-                  { name: 'Of', of: ({ threshold }) => amounts(threshold) },
+                  { name: 'Threshold', of: ({ threshold }) => amounts(threshold) },
                 ]}
               />
             </Card>

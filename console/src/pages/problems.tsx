@@ -2,13 +2,13 @@ import { Card, Note, Shown } from '../parts/parts.js';
 import { ProblemTable, useProblems, type Problem } from '../parts/problems.js';
 
 /** The list that `paymaster doctor` prints, the gravest first. */
-export function WhatIsWrong() {
+export function ProblemsPage() {
   const found = useProblems();
   return (
     <>
-      <h1>What is wrong</h1>
+      <h1>Problems</h1>
       <Shown live={found}>
-        {({ items: problems, complete }) => {
+        {({ items: problems, complete, owners }) => {
           const [notes, findings] = [problems.filter(isNote), problems.filter((each) => !isNote(each))];
           return (
             <>
@@ -19,13 +19,13 @@ export function WhatIsWrong() {
                   as they should be.
                 </p>
               ) : (
-                <Card title="Somebody has to do something">
-                  <ProblemTable caption="Somebody has to do something" problems={findings} />
+                <Card title="To be fixed">
+                  <ProblemTable caption="To be fixed" problems={findings} owners={owners} />
                 </Card>
               )}
               {notes.length > 0 && (
-                <Card title="This may be meant so">
-                  <ProblemTable caption="This may be meant so" problems={notes} />
+                <Card title="Notes: this may be meant so">
+                  <ProblemTable caption="Notes: this may be meant so" problems={notes} owners={owners} />
                 </Card>
               )}
             </>

@@ -4,7 +4,8 @@ import { call, can, Mistake } from '../api.js';
 import { useLive } from '../live.js';
 import { confirmed } from '../parts/confirmed.js';
 import { Boxes, Field, InView, Labelled, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
-import { Card, Facts, Note, Shown, Table, Time } from '../parts/parts.js';
+import { Card, Facts, Note, Shown, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
 
 const scopes: Readonly<Record<string, string>> = {
   read: 'see everything of the organisation',
@@ -49,11 +50,18 @@ export function Tokens() {
               caption="Tokens"
               rows={all}
               columns={[
-                { name: 'Token', of: ({ name }) => name },
+                { name: 'Token', of: ({ name }) => name, by: ({ name }) => name },
                 { name: 'May', of: (token) => token.scopes.join(', ') },
                 {
                   name: 'Ends',
                   of: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time>{expiresAt}</Time>),
+                  by: ({ expiresAt }) => expiresAt ?? undefined,
+                },
+                {
+                  name: 'Last used',
+                  of: ({ lastUsedAt }) =>
+                    lastUsedAt === null ? <span class="quiet">not yet</span> : <Time>{lastUsedAt}</Time>,
+                  by: ({ lastUsedAt }) => lastUsedAt ?? undefined,
                 },
                 { name: 'Made by', of: ({ createdBy }) => createdBy ?? 'a manifest' },
                 { name: 'Ends with', of: ({ endsWith }) => endsWith ?? '–' },

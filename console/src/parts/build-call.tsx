@@ -3,7 +3,8 @@ import { Mistake } from '../api.js';
 import { useLive } from '../live.js';
 import { listOf, type Known } from '../paymasters.js';
 import type { Contract } from '../records.js';
-import { Chosen, useChosen } from './change.js';
+import { accountFunctions, gas } from '../refusal/small-operation.js';
+import { Chosen, useChosen } from './chosen.js';
 import { Field, OpenForm } from './form.js';
 import { Select } from './parts.js';
 
@@ -65,7 +66,7 @@ export function BuildCall({
             throw new Mistake(says, [{ field: name, says }]);
           }
         });
-        const account = new Interface(['function execute(address dest, uint256 value, bytes func)']);
+        const account = new Interface(accountFunctions);
         const call = read.encodeFunctionData(called, values);
         const callData = account.encodeFunctionData('execute', [contract.spec.address, 0, call]);
         onBuilt(JSON.stringify({ sender, nonce: '0x0', initCode: '0x', callData, ...gas }, undefined, 1));
@@ -107,12 +108,3 @@ function methodsOf(decoded: Interface, { whitelistedMethods: paid = [] }: Contra
 function chosenOf(methods: ReturnType<typeof methodsOf>, signature: string) {
   return methods.find(({ fragment }) => fragment.format() === signature) ?? methods[0];
 }
-
-/** Enough for a small call; change them for a larger one. */
-const gas = {
-  callGasLimit: '100000',
-  verificationGasLimit: '150000',
-  preVerificationGas: '60000',
-  maxFeePerGas: '0x77359400',
-  maxPriorityFeePerGas: '0x3b9aca00',
-};

@@ -73,21 +73,35 @@ const Faults = createContext(none);
 export function OpenForm({
   title,
   button = 'Save',
+  isEmptied = false,
+  onClose,
   send,
   onDone,
   children,
 }: {
   readonly title: string;
   readonly button?: string;
+  /** Its fields begin anew once they are saved: for what is made again and again. */
+  readonly isEmptied?: boolean;
+  /** Of a form that was asked for: it comes into view, open and with the focus, and is gone once it is closed. */
+  readonly onClose?: () => void;
   readonly send: (values: Readonly<Record<string, string>>) => ReturnType<Change>;
   readonly onDone: () => void;
   readonly children: ComponentChildren;
 }) {
   const { outcome, run } = useOutcome(onDone);
+  const [round, setRound] = useState(0);
   const faults =
     outcome && 'error' in outcome && outcome.error instanceof Mistake ? outcome.error.faults : none;
+  const place = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (onClose === undefined || place.current === null) return;
+    place.current.open = true;
+    place.current.querySelector('summary')?.focus({ preventScroll: true });
+    place.current.scrollIntoView({ block: 'nearest' });
+  }, []);
   return (
-    <details>
+    <details ref={place} onToggle={({ currentTarget }) => currentTarget.open || onClose?.()}>
       <summary>{title}</summary>
       <form
         class="made"
@@ -96,11 +110,17 @@ export function OpenForm({
           const texts = [...new FormData(event.currentTarget)].filter(
             (pair): pair is [string, string] => typeof pair[1] === 'string',
           );
-          void run(() => send(Object.fromEntries(texts)));
+          void run(async () => {
+            const said = await send(Object.fromEntries(texts));
+            if (isEmptied && said !== undefined) setRound((last) => last + 1);
+            return said;
+          });
         }}
       >
         <Faults.Provider value={faults}>
-          <div class="row">{children}</div>
+          <div class="row" key={round}>
+            {children}
+          </div>
         </Faults.Provider>
         <p>
           <button class="main">{button}</button>

@@ -64,59 +64,6 @@ export function Note({
   );
 }
 
-export type Column<T> = {
-  readonly name: string;
-  readonly isNumber?: boolean;
-  /** Undefined or null: the row does not have it. */
-  readonly of: (row: T) => ComponentChildren;
-};
-
-export function Table<T>({
-  caption,
-  columns: given,
-  rows,
-}: {
-  readonly caption: string;
-  /** False: a column that is not for this token. */
-  readonly columns: readonly (Column<T> | false)[];
-  readonly rows: readonly T[];
-}) {
-  const columns = given.filter((column) => column !== false);
-  const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
-  return (
-    // Wide tables scroll by themselves; focus lets the keyboard do it. On a phone rows are below each other, with the names of
-    // columns in front of what they hold (content.css).
-    <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
-      <table>
-        <caption class="hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column.name} scope="col" class={kind(column)}>
-                {column.name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {columns.map((column) => {
-                const shown = column.of(row) ?? <span class="none">–</span>;
-                return (
-                  <td key={column.name} class={kind(column)} data-name={column.name}>
-                    {shown}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
 export type Choice = readonly [value: string, label: string];
 
 export function Select({

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { time } from '../format.js';
-import { Table, type Column } from './parts.js';
+import { Table, type Column } from './table.js';
 
 export type Series = {
   readonly name: string;

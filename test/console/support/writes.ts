@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Wallet } from 'ethers';
 import { anAbi } from '../../build/resources.js';
-import { choose, press, sees, turn, write, type Stroke } from './keyboard.js';
+import { choose, press, sees, tabTo, turn, write, type Stroke } from './keyboard.js';
 
 export const game = 'paymaster/keys';
 type Write = {
@@ -33,7 +33,7 @@ export const writes: readonly Write[] = [
   },
   {
     name: 'registers a contract by its ABI, and chooses a method',
-    at: game,
+    at: `${game}?tab=contracts`,
     strokes: ({ contract }) => [
       press('Register a contract'),
       write('Name', 'Game'),
@@ -48,8 +48,8 @@ export const writes: readonly Write[] = [
   },
   {
     name: 'changes the methods of a contract',
-    at: game,
-    strokes: () => [press('Change the methods of a contract'), turn('mint'), press('Save')],
+    at: `${game}?tab=contracts`,
+    strokes: () => [press('Change Game'), turn('mint'), press('Save')],
     says: 'Of “Game” calls of no method are paid for.',
     path: '/contracts/keys-game',
     want: { spec: { whitelistedMethods: [] } },
@@ -102,11 +102,10 @@ export const writes: readonly Write[] = [
     name: 'changes a limit',
     at: game,
     strokes: () => [
-      press('Change a limit'),
-      choose('Limit', 'Coins'),
+      press('Change Coins'),
       write('New threshold, instead of 0.5', '0.25'),
       write('Most that one operation may cost, in coins', '0.005'),
-      choose('Beyond it', 'count'),
+      choose('What does not fit', 'count'),
       choose('Begins again', 'never'),
       press('Save'),
     ],
@@ -122,12 +121,7 @@ export const writes: readonly Write[] = [
   {
     name: 'takes the threshold of a limit away',
     at: game,
-    strokes: () => [
-      press('Change a limit'),
-      choose('Limit', 'Coins'),
-      write('New threshold, instead of 0.25', ''),
-      press('Save'),
-    ],
+    strokes: () => [press('Change Coins'), write('New threshold, instead of 0.25', ''), press('Save')],
     says: '“Coins” does not count from now on. One operation may cost 0.005.',
     path: '/policies/keys-coins',
     want: { spec: { spendingLimit: { scope: 'SMART_ACCOUNT', perOperation: '0.005' } } },
@@ -136,13 +130,14 @@ export const writes: readonly Write[] = [
     name: 'makes a webhook',
     at: game,
     strokes: ({ hostUrl }) => [
-      press('Add a webhook'),
+      press('Add a rule of another kind'),
+      choose('Kind', 'Webhook'),
       write('Name', 'Members'),
       write('URL', `${hostUrl}/check`),
       choose('When it does not answer', 'let'),
       press('Save'),
     ],
-    says: '“Members” is asked about every operation from now on.',
+    says: '“Members” decides from now on.',
     path: '/policies/keys-members',
     want: { spec: { webhook: { onError: 'Allow' } } },
   },
@@ -158,14 +153,98 @@ export const writes: readonly Write[] = [
     name: 'changes a webhook',
     at: game,
     strokes: ({ hostUrl }) => [
-      press('Change a webhook'),
-      write('Address that is asked', `${hostUrl}/moved`),
+      press('Change Members'),
+      write('URL', `${hostUrl}/moved`),
       choose('When it does not answer', 'refuse'),
       press('Save'),
     ],
-    says: /“Members” asks .*\/moved from now on./,
+    says: '“Members” is changed.',
     path: '/policies/keys-members',
     want: { spec: { webhook: { url: expect.stringMatching(/moved$/), onError: 'Deny' } } },
+  },
+  {
+    name: 'makes a time window that belongs to a campaign',
+    at: game,
+    strokes: () => [
+      press('Add a rule of another kind'),
+      choose('Kind', 'Time'),
+      write('Name', 'Winter'),
+      // As the keyboard types it in the browser's language: month, day, year, hour, minute.
+      typed('Closes (left empty: no bound)', '01012099\t1200AM'),
+      choose('For', 'both'),
+      choose('What does not fit', 'count'),
+      write('Campaign (left empty: all requests)', 'winter'),
+      press('Save'),
+    ],
+    says: '“Winter” decides from now on.',
+    path: '/policies/keys-winter',
+    want: {
+      spec: {
+        policyType: 'WINDOW',
+        enforcement: 'Shadow',
+        campaign: 'winter',
+        window: { until: '2099-01-01T00:00:00.000Z', appliesTo: ['SPONSORED', 'ERC20'] },
+      },
+    },
+  },
+  {
+    name: 'changes a window, and sends nothing else',
+    at: `${game}?change=keys-winter`,
+    strokes: () => [write('Campaign (left empty: all requests)', ''), press('Save')],
+    says: '“Winter” is changed.',
+    path: '/policies/keys-winter',
+    want: { spec: expect.not.objectContaining({ campaign: expect.anything() }) },
+  },
+  {
+    name: 'makes a list of accounts',
+    at: game,
+    strokes: ({ wallet }) => [
+      press('Add a rule of another kind'),
+      choose('Kind', 'List'),
+      write('Name', 'Banned'),
+      choose('Accounts in the list', 'are refused'),
+      write('Accounts, one in a line', wallet.address),
+      press('Save'),
+    ],
+    says: '“Banned” decides from now on.',
+    path: '/policies/keys-banned',
+    want: ({ wallet }) => ({ spec: { senders: { action: 'Deny', addresses: [wallet.address] } } }),
+  },
+  {
+    name: 'makes an expression',
+    at: game,
+    strokes: () => [
+      press('Add a rule of another kind'),
+      choose('Kind', 'Expression'),
+      write('Name', 'Single'),
+      write('Condition in CEL, such as size(calls) == 1', 'size(calls) == 1'),
+      turn(/are judged, too/),
+      press('Save'),
+    ],
+    says: '“Single” decides from now on.',
+    path: '/policies/keys-single',
+    want: { spec: { expression: { text: 'size(calls) == 1', allowNoCalls: true } } },
+  },
+  {
+    name: 'permits the deployment of wallets',
+    at: game,
+    strokes: () => [
+      press('Add a rule of another kind'),
+      choose('Kind', 'Deployment'),
+      write('Name', 'New'),
+      press('Save'),
+    ],
+    says: '“New” decides from now on.',
+    path: '/policies/keys-new',
+    want: { spec: { policyType: 'WALLET_DEPLOYMENT' } },
+  },
+  {
+    name: 'deletes a policy',
+    at: game,
+    strokes: () => [press('Delete Banned'), press('Delete')],
+    says: '“Banned” is deleted.',
+    path: '/policies/keys-banned',
+    want: {},
   },
   {
     name: 'pauses a policy',
@@ -200,8 +279,22 @@ export const writes: readonly Write[] = [
     want: { spec: expect.not.objectContaining({ suspended: true }) },
   },
   {
+    name: 'pauses the only contract, once the page has said what that opens',
+    at: `${game}?tab=contracts`,
+    strokes: () => [
+      press('Pause Game'),
+      sees('may then pay for calls of ANY contract'),
+      press('Pause'),
+      sees('so calls of anything may be paid for'),
+      press('Resume Game'),
+    ],
+    says: '“Game” is active again.',
+    path: '/contracts/keys-game',
+    want: { spec: expect.not.objectContaining({ active: false }) },
+  },
+  {
     name: 'changes the wallet that pays by a pasted signature',
-    at: game,
+    at: `${game}?tab=money`,
     strokes: ({ wallet }) => [
       press('Change it by a signature from elsewhere'),
       press('Get the message'),
@@ -216,7 +309,7 @@ export const writes: readonly Write[] = [
   },
   {
     name: 'gives a paymaster a new apiKey',
-    at: game,
+    at: `${game}?tab=connect`,
     strokes: () => [
       press('Give it a new apiKey'),
       choose('The present one works for', 'an hour'),
@@ -244,6 +337,13 @@ export const writes: readonly Write[] = [
     want: { items: [] },
   },
 ];
+
+const typed =
+  (name: string, keys: string): Stroke =>
+  async (page) => {
+    await tabTo(page, name);
+    for (const key of keys) await page.keyboard.press(key === '\t' ? 'Tab' : key);
+  };
 
 const signedBy =
   (wallet: Around['wallet']): Stroke =>

@@ -4,14 +4,15 @@ import { coins, count } from '../format.js';
 import type { Limit, Policy } from '../records.js';
 import { proposal } from '../proposal.js';
 import { hrefOf } from '../route.js';
-import { Chosen, useChosen } from './change.js';
+import { enforcements, Owner } from './common-fields.js';
 import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
-import { Field, OpenForm, Options } from './form.js';
-import { Note } from './parts.js';
+import { Field, OpenForm, Options } from '../parts/form.js';
+import { Note } from '../parts/parts.js';
+import { units } from './limit-words.js';
+import { closeChange } from './objects.js';
 
-/** What was typed, of which limit. */
+/** What was typed. */
 type Edit = {
-  readonly of?: string;
   readonly threshold?: string;
   readonly perOperation?: string;
   readonly enforcement?: string;
@@ -20,29 +21,20 @@ type Edit = {
 };
 
 const counts = { anew: 'begins anew with this change', on: 'goes on, also when it is changed again' };
-const enforcements = { Enforce: 'refuse', Shadow: 'count alone (Shadow)' };
-export const units: Readonly<Record<string, string>> = {
-  COUNT: 'operations',
-  NATIVE_ASSET: 'coins',
-  USD: 'dollars',
-};
 
 /** Another threshold or cycle for a limit. Before it refuses more, recorded decisions can be judged by it. */
 export function ChangeLimit({
-  policies,
+  policy: { id, name, spec, createdBy },
   used,
   onDone,
 }: {
-  readonly policies: readonly Policy[];
+  readonly policy: Policy;
   readonly used: readonly Limit[];
   readonly onDone: () => void;
 }) {
-  const limits = policies.filter(({ spec }) => spec.spendingLimit !== undefined);
-  const [chosen, choose] = useChosen(limits);
-  const [edited, setEdited] = useState<Edit>({});
-  const { spendingLimit } = chosen?.spec ?? {};
-  if (chosen === undefined || spendingLimit === undefined) return null;
-  const { name, spec } = chosen;
+  const [edit, setEdited] = useState<Edit>({});
+  const { spendingLimit } = spec;
+  if (spendingLimit === undefined) return null;
   const present = {
     threshold: spendingLimit.threshold ?? '',
     perOperation: spendingLimit.perOperation ?? '',
@@ -50,7 +42,6 @@ export function ChangeLimit({
     count: spendingLimit.keepCount === true ? 'on' : 'anew',
     cycle: '',
   };
-  const edit: Edit = edited.of === name ? edited : { of: name };
   const next = { ...present, ...edit };
   const isStricter =
     bindsMore(next.threshold, present.threshold) ||
@@ -82,7 +73,8 @@ export function ChangeLimit({
   };
   return (
     <OpenForm
-      title="Change a limit"
+      title={`Change “${spec.name}”`}
+      onClose={closeChange}
       onDone={onDone}
       send={async (values) => {
         const body = {
@@ -106,9 +98,8 @@ export function ChangeLimit({
         return `“${spec.name}” ${allows} from now on.${each}${alone}${told}`;
       }}
     >
-      <Chosen label="Limit" of={limits} chosen={chosen} onChoose={choose} />
+      <Owner of={{ createdBy }} />
       <Field
-        key={`threshold ${name}`}
         label={`New threshold, instead of ${present.threshold || 'none'}`}
         name="threshold"
         value={present.threshold}
@@ -119,7 +110,6 @@ export function ChangeLimit({
       />
       {spendingLimit.thresholdType !== 'COUNT' && (
         <Field
-          key={`perOperation ${name}`}
           label={`Most that one operation may cost, in ${units[spendingLimit.thresholdType] ?? ''}`}
           name="perOperation"
           value={present.perOperation}
@@ -130,8 +120,7 @@ export function ChangeLimit({
         />
       )}
       <Options
-        key={`enforcement ${name}`}
-        label="Beyond it"
+        label="What does not fit"
         name="enforcement"
         of={enforcements}
         value={next.enforcement}
@@ -139,14 +128,13 @@ export function ChangeLimit({
       />
       {next.threshold !== '' && (
         <CycleFields
-          key={`cycle ${name} ${present.threshold === ''}`}
+          key={String(present.threshold === '')}
           isChange={present.threshold !== ''}
           onChoose={(cycle) => setEdited({ ...edit, cycle })}
         />
       )}
       {isOther && next.cycle === '' && (
         <Options
-          key={`count ${name}`}
           label="The count"
           name="count"
           of={counts}
@@ -156,7 +144,7 @@ export function ChangeLimit({
       )}
       {present.threshold !== '' && isForgotten && (
         <div class="wide">
-          <Note kind="warn">{forgotten(used.find(({ policy }) => policy === chosen.id))}</Note>
+          <Note kind="warn">{forgotten(used.find(({ policy }) => policy === id))}</Note>
         </div>
       )}
       {isStricter && (

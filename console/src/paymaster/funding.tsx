@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
 import { call, can } from '../api.js';
 import type { Known } from '../paymasters.js';
-import { Field, OpenForm, OutcomeNote, useOutcome } from './form.js';
-import { Facts, Hex, Time } from './parts.js';
+import { Field, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
+import { Facts, Hex, Time } from '../parts/parts.js';
 
 /** A wallet in the browser, as EIP-1193 has it. */
 type Wallet = { request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown> };

@@ -1,8 +1,11 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { confirmed } from './confirmed.js';
-import { OutcomeNote, useOutcome } from './form.js';
-import { Facts, Note } from './parts.js';
+import { leaveTo } from '../flash.js';
+import { confirmed } from '../parts/confirmed.js';
+import { OutcomeNote, useOutcome } from '../parts/form.js';
+import { Facts, Note } from '../parts/parts.js';
+import type { Known } from '../paymasters.js';
+import { hrefOf } from '../route.js';
 
 type Names = { readonly count: number; readonly names: readonly string[] };
 type Deletion = {
@@ -16,10 +19,10 @@ type Deletion = {
 
 /** Deletes a paymaster with what belongs to it, once people have read what ends and what stays. */
 export function DeletePaymaster({
-  object,
+  paymaster: { object, name },
   onDone,
 }: {
-  readonly object: string;
+  readonly paymaster: Known;
   readonly onDone: () => void;
 }) {
   const [plan, setPlan] = useState<Deletion | Error>();
@@ -30,7 +33,7 @@ export function DeletePaymaster({
     setPlan(await asked.catch((error: unknown) => error as Error));
   };
   return (
-    <details onToggle={(event) => event.currentTarget.open && void look()}>
+    <details class="end" onToggle={(event) => event.currentTarget.open && void look()}>
       <summary>Delete this paymaster</summary>
       {plan instanceof Error && <Note kind="error">{plan.message}</Note>}
       {plan !== undefined && !(plan instanceof Error) && (
@@ -58,7 +61,8 @@ export function DeletePaymaster({
                   });
                   if (!isSure) return undefined;
                   await call(path, { method: 'DELETE' });
-                  return 'It is deleted.';
+                  leaveTo(hrefOf('paymaster'), `“${name}” is deleted.`);
+                  return undefined;
                 })
               }
             >

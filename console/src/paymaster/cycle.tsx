@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Field, Options } from './form.js';
+import { Field, Options } from '../parts/form.js';
 
 const cycles = {
   days: 'some days after it began',

@@ -1,8 +1,9 @@
 import { call, can } from '../api.js';
 import { labelOf, type Known } from '../paymasters.js';
-import { confirmed } from './confirmed.js';
-import { OutcomeNote, useOutcome, type Change } from './form.js';
-import { Badge, Card, Table } from './parts.js';
+import { confirmed } from '../parts/confirmed.js';
+import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
+import { Badge, Card } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
 
 /** What a token sees that may stop paymasters and not read them. */
 export function Stoppable({

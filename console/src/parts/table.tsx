@@ -1,0 +1,92 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+
+export type Column<T> = {
+  readonly name: string;
+  readonly isNumber?: boolean;
+  /** Undefined or null: the row does not have it. */
+  readonly of: (row: T) => ComponentChildren;
+  /** What rows are sorted by when somebody presses the heading. */
+  readonly by?: (row: T) => string | number | undefined;
+};
+
+/** `isUp`: the smallest first. */
+type Order = { readonly name: string; readonly isUp: boolean };
+
+export function Table<T>({
+  caption,
+  columns: given,
+  rows,
+}: {
+  readonly caption: string;
+  /** False: a column that is not for this token. */
+  readonly columns: readonly (Column<T> | false)[];
+  readonly rows: readonly T[];
+}) {
+  const [order, setOrder] = useState<Order>();
+  const columns = given.filter((column) => column !== false);
+  const by = columns.find(({ name }) => name === order?.name)?.by;
+  const shown = order === undefined || by === undefined ? rows : sorted(rows, by, order.isUp);
+  // Names begin with A, figures with the largest.
+  const press = ({ name, by: key }: Column<T>): void => {
+    const isText = rows.some((row) => typeof key?.(row) === 'string');
+    setOrder({ name, isUp: order?.name === name ? !order.isUp : isText });
+  };
+  const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
+  return (
+    // Wide tables scroll by themselves; focus lets the keyboard do it. On a phone rows are below each other, with the names of
+    // columns in front of what they hold (content.css).
+    <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
+      <table>
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const { name } = column;
+              const direction = order?.name !== name ? undefined : order.isUp ? 'ascending' : 'descending';
+              return (
+                <th key={name} scope="col" class={kind(column)} aria-sort={direction}>
+                  {column.by === undefined ? (
+                    name
+                  ) : (
+                    <button type="button" class="sort" onClick={() => press(column)}>
+                      {name}
+                    </button>
+                  )}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row, index) => (
+            <tr key={index}>
+              {columns.map((column) => {
+                const value = column.of(row) ?? <span class="none">–</span>;
+                return (
+                  <td key={column.name} class={kind(column)} data-name={column.name}>
+                    {value}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Rows without a value come last in both directions. */
+function sorted<T>(rows: readonly T[], by: NonNullable<Column<T>['by']>, isUp: boolean): readonly T[] {
+  const keyed = rows.map((row) => ({ row, key: by(row) }));
+  const [known, others] = [keyed.filter(isKnown), keyed.filter((each) => !isKnown(each))];
+  const up = known.toSorted(({ key: a }, { key: b }) =>
+    typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en'),
+  );
+  return [...(isUp ? up : up.toReversed()), ...others].map(({ row }) => row);
+}
+
+function isKnown({ key }: { readonly key: unknown }): boolean {
+  return key !== undefined;
+}

@@ -1,0 +1,37 @@
+import { Field, Options } from '../parts/form.js';
+import type { Policy } from '../records.js';
+import type { RuleKind } from './kinds.js';
+
+export const enforcements = { Enforce: 'refuse', Shadow: 'count alone (Shadow)' };
+
+/** What a policy of every kind may have. A permission never refuses, so it cannot count alone. */
+export function CommonFields({
+  kind: { isPermission },
+  spec: { enforcement, campaign } = {},
+}: {
+  readonly kind: RuleKind;
+  readonly spec?: Partial<Policy['spec']>;
+}) {
+  return (
+    <>
+      {isPermission !== true && (
+        <Options
+          label="What does not fit"
+          name="enforcement"
+          of={enforcements}
+          value={enforcement ?? 'Enforce'}
+        />
+      )}
+      <Field label="Campaign (left empty: all requests)" name="campaign" value={campaign ?? ''} isOptional />
+    </>
+  );
+}
+
+/** Who else keeps the object as it is. The server decides for each field, and answers the YAML to commit. */
+export function Owner({ of: { createdBy } }: { readonly of: Pick<Policy, 'createdBy'> }) {
+  return (
+    <p class="wide quiet">
+      Made by {createdBy}. A field that a manifest has is changed there: saving then shows the YAML to commit.
+    </p>
+  );
+}

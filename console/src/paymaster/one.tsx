@@ -1,0 +1,84 @@
+import type { ComponentType } from 'preact';
+import { can } from '../api.js';
+import { OutcomeNote, useOutcome } from '../parts/form.js';
+import { Copy } from '../parts/copy.js';
+import { Hex, Note } from '../parts/parts.js';
+import { useChains, type Known } from '../paymasters.js';
+import { hrefOf, route } from '../route.js';
+import { Connect } from './connect.js';
+import { Contracts } from './contracts.js';
+import { DeletePaymaster } from './delete.js';
+import { Manifests } from './manifests.js';
+import { Money } from './money.js';
+import { Rules } from './rules.js';
+import { State, Suspension } from './suspension.js';
+
+type Tab = {
+  readonly title: string;
+  readonly page: ComponentType<{ readonly paymaster: Known; readonly onChanged: () => void }>;
+};
+
+/** By what the address names. */
+const tabs: Readonly<Record<string, Tab>> = {
+  rules: { title: 'Rules', page: Rules },
+  contracts: { title: 'Contracts', page: Contracts },
+  money: { title: 'Money', page: Money },
+  connect: { title: 'Connect', page: Connect },
+  yaml: { title: 'YAML', page: Manifests },
+};
+
+export function OnePaymaster({
+  paymaster,
+  onChanged,
+}: {
+  readonly paymaster: Known;
+  readonly onChanged: () => void;
+}) {
+  const { object, name, chainId, version, open, down, isSuspended } = paymaster;
+  const { data: chains = [] } = useChains();
+  const chain = chains.find((each) => each.chainId === chainId);
+  const address = chain?.versions.find((each) => each.version === version)?.address;
+  const { tab = '' } = route.value.query;
+  const shown = Object.hasOwn(tabs, tab) ? tab : 'rules';
+  const { page: Page } = tabs[shown]!;
+  const { outcome, run } = useOutcome(onChanged);
+  return (
+    <>
+      <section class="head" aria-label="State">
+        <p class="quiet">
+          <a href={hrefOf('paymaster')}>Paymasters</a>
+        </p>
+        <div class="top">
+          <h1>{name}</h1>
+          <State {...paymaster} />
+          <span class="quiet">
+            {chain === undefined ? `chain ${chainId}` : `${chain.name} (chain ${chainId})`}, version {version}
+            {address !== undefined && (
+              <>
+                {' '}
+                <Hex>{address}</Hex> <Copy text={address} label="address of the contract" />
+              </>
+            )}
+          </span>
+          <Suspension paymaster={paymaster} run={run} />
+        </div>
+        <OutcomeNote outcome={outcome} />
+        {open !== undefined && <Note kind="warn">{open}</Note>}
+        {down !== undefined && !isSuspended && <p class="note error">{down}</p>}
+      </section>
+      <nav class="tabs" aria-label={name}>
+        {Object.entries(tabs).map(([path, { title }]) => (
+          <a
+            key={path}
+            href={hrefOf('paymaster', { tab: path === 'rules' ? undefined : path }, object)}
+            {...(path === shown ? { 'aria-current': 'page' as const } : {})}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <Page key={shown} paymaster={paymaster} onChanged={onChanged} />
+      {can() && <DeletePaymaster paymaster={paymaster} onDone={onChanged} />}
+    </>
+  );
+}

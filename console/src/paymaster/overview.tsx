@@ -1,0 +1,127 @@
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
+import { useLive } from '../live.js';
+import { OutcomeNote, useOutcome } from '../parts/form.js';
+import { Card, Coins } from '../parts/parts.js';
+import { useProblems, type Owners } from '../parts/problems.js';
+import { Table } from '../parts/table.js';
+import { useChains, type Known } from '../paymasters.js';
+import { startOfDay } from '../range.js';
+import type { Limit, Usage } from '../records.js';
+import { hrefOf } from '../route.js';
+import { Meter } from './objects.js';
+import { usedShare } from './rule-list.js';
+import { State, Suspension } from './suspension.js';
+
+/** The paymasters of the organisation: what each is doing, and whether it needs somebody. */
+export function PaymasterTable({
+  all,
+  onChanged,
+}: {
+  readonly all: readonly Known[];
+  readonly onChanged: () => void;
+}) {
+  const { outcome, run } = useOutcome(onChanged);
+  const { data: chains = [] } = useChains();
+  const usage = useLive('spent today', () => {
+    const query = new URLSearchParams({ from: startOfDay(), step: 'day', groupBy: 'paymaster' });
+    return call<Usage>(`/manage/v1/usage?${query}`);
+  });
+  const limits = useLive('limits', async () => (await call<Answers['getLimits']>('/manage/v1/limits')).items);
+  const problems = useProblems();
+  const chainOf = ({ chainId }: Known) => chains.find((each) => each.chainId === chainId);
+  const spentBy = ({ paymasterId }: Known) => {
+    if (usage.data === undefined) return undefined;
+    return usage.data.items.find(({ group }) => group === paymasterId)?.spent ?? '0';
+  };
+  const countOf = ({ object }: Known) =>
+    problemsOf(object, problems.data?.items ?? [], problems.data?.owners);
+  return (
+    <Card title="Paymasters of this organisation">
+      <OutcomeNote outcome={outcome} />
+      <Table
+        caption="Paymasters"
+        rows={all}
+        columns={[
+          {
+            name: 'Paymaster',
+            of: ({ object, name }) => (
+              <a class="row-link" href={hrefOf('paymaster', {}, object)}>
+                {name}
+              </a>
+            ),
+            by: ({ name }) => name,
+          },
+          {
+            name: 'State',
+            of: (one) => <State {...one} />,
+            by: (one) => (one.isSuspended ? 2 : one.down ? 1 : 0),
+          },
+          {
+            name: 'Chain',
+            of: (one) => chainOf(one)?.name ?? one.chainId,
+            by: (one) => chainOf(one)?.name ?? String(one.chainId),
+          },
+          {
+            name: 'Spent today (UTC)',
+            isNumber: true,
+            of: (one) => {
+              const spent = spentBy(one);
+              return (
+                spent !== undefined && (
+                  <>
+                    <Coins>{spent}</Coins> {chainOf(one)?.symbol}
+                  </>
+                )
+              );
+            },
+            by: (one) => Number(spentBy(one) ?? 0),
+          },
+          {
+            name: 'Nearest limit',
+            of: (one) => <Nearest limits={limits.data ?? []} of={one} />,
+            by: (one) => nearestOf(limits.data ?? [], one)?.share,
+          },
+          {
+            name: 'Problems',
+            isNumber: true,
+            of: (one) => {
+              const count = countOf(one);
+              return count === 0 ? null : <a href={hrefOf('problems')}>{count}</a>;
+            },
+            by: countOf,
+          },
+          can('stop') && {
+            name: 'Change',
+            of: (one) => <Suspension paymaster={one} run={run} />,
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function nearestOf(limits: readonly Limit[], { paymasterId }: Known) {
+  const known = limits
+    .filter((limit) => limit.paymasterId === paymasterId)
+    .map((limit) => ({ name: limit.name, share: usedShare(limit) }))
+    .filter((each): each is { name: string; share: number } => each.share !== undefined);
+  return known.toSorted((a, b) => b.share - a.share)[0];
+}
+
+function Nearest({ limits, of }: { readonly limits: readonly Limit[]; readonly of: Known }) {
+  const nearest = nearestOf(limits, of);
+  if (nearest === undefined) return <span class="quiet">no shared limit</span>;
+  return (
+    <>
+      <Meter {...nearest} /> {Math.round(nearest.share * 100)} % <span class="quiet">{nearest.name}</span>
+    </>
+  );
+}
+
+type Items = NonNullable<ReturnType<typeof useProblems>['data']>['items'];
+
+/** Those of the paymaster itself, and of what belongs to it. Notes may be meant so. */
+function problemsOf(object: string, items: Items, owners: Owners | undefined): number {
+  return items.filter((each) => each.severity !== 'note' && owners?.(each) === object).length;
+}

@@ -1,0 +1,245 @@
+import { useState } from 'preact/hooks';
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
+import { amounts, words } from '../format.js';
+import { useLive, type Live } from '../live.js';
+import { Labelled, OutcomeNote, useOutcome, type Change } from '../parts/form.js';
+import { Badge, Card, Shown, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
+import { listOf, type Known } from '../paymasters.js';
+import type { Limit, Policy } from '../records.js';
+import { hrefOf, route } from '../route.js';
+import { NewLimit } from './new-limit.js';
+import { kindOf, ruleKinds } from './kinds.js';
+import { units } from './limit-words.js';
+import { ChangeLimit, figureOf } from './limit.js';
+import { Actions, Meter, type Verbs } from './objects.js';
+import { ChangeRule, NewRule } from './rule-form.js';
+import { rowsOf, saidBy, usedShare, type Row } from './rule-list.js';
+
+const verbs: Verbs = {
+  noun: 'policies',
+  pausing: 'It no longer decides: what it refuses now is paid for, until it is resumed.',
+  paused: 'it no longer decides.',
+  deleting:
+    'It no longer decides, for good: what it refuses now is paid for. A limit that is made again with its name goes on counting.',
+};
+
+/** Everything that decides about operations of a paymaster, once: what it says, what is used and left, and when that begins again. */
+export function Rules({ paymaster }: { readonly paymaster: Known }) {
+  const { object, paymasterId } = paymaster;
+  const [sender, setSender] = useState('');
+  const isAccount = /^0x[0-9a-fA-F]{40}$/.test(sender);
+  const asked = isAccount ? { sender } : {};
+  const key = `${object} ${isAccount ? sender : ''}`;
+  const rules = useLive(`rules ${key}`, async () => {
+    const query = isAccount ? `?${new URLSearchParams(asked)}` : '';
+    return (await call<Answers['listRules']>(`/manage/v1/paymasters/${object}/rules${query}`)).items;
+  });
+  const limits = useLive(`limits ${key}`, async () => {
+    const query = new URLSearchParams({ paymasterId, ...asked });
+    return (await call<Answers['getLimits']>(`/manage/v1/limits?${query}`)).items;
+  });
+  const policies = useLive(`policies ${object}`, () => listOf('policies', object));
+  const reload = (): void => [rules, limits, policies].forEach((each) => each.reload());
+  const { outcome, run } = useOutcome(reload);
+  const error = rules.error ?? policies.error;
+  const all: Live<readonly Row[]> = {
+    reload,
+    ...(error !== undefined && { error }),
+    ...(policies.data && rules.data && { data: rowsOf(policies.data, rules.data, limits.data ?? []) }),
+  };
+  return (
+    <Card
+      title="Rules"
+      aside={
+        <Labelled
+          label="Of limits per account, show the share of"
+          says={isAccount || sender === '' ? undefined : 'Must be an address: 0x and 40 hex digits'}
+        >
+          {(state) => (
+            <input
+              type="search"
+              value={sender}
+              placeholder="0x…"
+              onInput={(event) => setSender(event.currentTarget.value.trim())}
+              {...state}
+            />
+          )}
+        </Labelled>
+      }
+    >
+      <OutcomeNote outcome={outcome} />
+      <Shown
+        live={all}
+        isEmpty={(rows) => rows.length === 0}
+        empty={`Nothing decides yet.${can() ? ' Register a contract, then set a limit.' : ''}`}
+      >
+        {(rows) => <RuleTable rows={rows} run={run} />}
+      </Shown>
+      {can() && (
+        <>
+          <Changed policies={policies.data ?? []} used={limits.data ?? []} onDone={reload} />
+          <NewLimit paymaster={paymaster} onDone={reload} />
+          <NewRule paymaster={paymaster} onDone={reload} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** The form of the policy that the address names, so that other pages can lead to it. */
+function Changed({
+  policies,
+  used,
+  onDone,
+}: {
+  readonly policies: readonly Policy[];
+  readonly used: readonly Limit[];
+  readonly onDone: () => void;
+}) {
+  const { change } = route.value.query;
+  const policy = policies.find(({ name }) => name === change);
+  if (policy === undefined) return null;
+  const props = { key: policy.name, policy, onDone };
+  return policy.spec.spendingLimit === undefined ? (
+    <ChangeRule {...props} />
+  ) : (
+    <ChangeLimit {...props} used={used} />
+  );
+}
+
+function RuleTable({
+  rows,
+  run,
+}: {
+  readonly rows: readonly Row[];
+  readonly run: (change: Change) => Promise<void>;
+}) {
+  return (
+    <Table
+      caption="Rules"
+      rows={rows}
+      columns={[
+        { name: 'Rule', of: (row) => <Name {...row} />, by: ({ name }) => name },
+        {
+          name: 'Says',
+          of: (row) => (
+            <>
+              {saidBy(row).map((sentence, index) => (
+                <div key={index}>{amounts(sentence)}</div>
+              ))}
+              {modesOf(row)}
+            </>
+          ),
+        },
+        { name: 'Used', of: usedOf, by: ({ limit }) => limit && usedShare(limit) },
+        {
+          name: 'Left',
+          isNumber: true,
+          of: ({ limit }) => limit && leftOf(limit),
+        },
+        {
+          name: 'Resets',
+          of: ({ limit, rules }) => {
+            const at = limit?.resetsAt ?? rules.find(({ turnsAt }) => turnsAt !== undefined)?.turnsAt;
+            if (at !== undefined && at !== null) return <Time>{at}</Time>;
+            return limit && 'never';
+          },
+          by: ({ limit }) => limit?.resetsAt ?? undefined,
+        },
+        { name: 'State', of: stateOf },
+        can() && {
+          name: 'Change',
+          of: ({ policy, policyType }) =>
+            policy === undefined ? (
+              policyType === 'CONTRACTS' && (
+                <a href={hrefOf('paymaster', { tab: 'contracts' }, route.value.id)}>Contracts</a>
+              )
+            ) : (
+              <Actions object={policy} verbs={verbs} run={run}>
+                {policy.spec.policyType === 'WEBHOOK' && (
+                  <button
+                    type="button"
+                    onClick={() => void run(tested(policy))}
+                    aria-label={`Send a test to ${policy.spec.name}`}
+                  >
+                    Send a test
+                  </button>
+                )}
+              </Actions>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+function Name({ name, policyType, campaign, policy }: Row) {
+  const title = Object.hasOwn(ruleKinds, policyType)
+    ? kindOf(policyType as Policy['spec']['policyType']).title
+    : words(policyType);
+  const more = [
+    title !== name && title,
+    campaign !== undefined && `campaign ${campaign}`,
+    policy && `by ${policy.createdBy}`,
+  ];
+  return (
+    <>
+      {name} <span class="quiet">{more.filter(Boolean).join(', ')}</span>
+    </>
+  );
+}
+
+function usedOf({ name, limit }: Row) {
+  if (limit === undefined) return null;
+  const share = usedShare(limit);
+  if (share === undefined) return <span class="quiet">by account</span>;
+  const reserved = figureOf(limit, 'reserved');
+  return (
+    <>
+      {figureOf(limit, 'used')}
+      {reserved !== '0' && <span class="quiet"> and {reserved} reserved</span>}{' '}
+      <Meter share={share} name={name} />
+    </>
+  );
+}
+
+function leftOf(limit: Limit): string | undefined {
+  if (limit.remaining === null) return undefined;
+  return `${figureOf(limit, 'remaining')} ${units[limit.unit] ?? words(limit.unit)}`;
+}
+
+function stateOf({ policy, rules }: Row) {
+  if (policy?.spec.active === false) return <Badge>paused</Badge>;
+  const isShadow = [policy?.spec, ...rules].some((each) => each?.enforcement === 'Shadow');
+  const refuses = rules.some(({ verdict }) => verdict === 'refuse');
+  if (isShadow) return <Badge of="paused">{refuses ? 'Shadow: would refuse' : 'Shadow: counts alone'}</Badge>;
+  return refuses ? <Badge of="refuse">refuses all</Badge> : <Badge of="pass">active</Badge>;
+}
+
+/** Most rules judge what is sponsored; the others say so. */
+function modesOf({ rules }: Row) {
+  const modes = new Set(rules.flatMap(({ appliesTo }) => appliesTo));
+  if (!modes.has('ERC20')) return null;
+  return (
+    <span class="quiet">{modes.has('SPONSORED') ? 'payments in tokens, too' : 'payments in tokens'}</span>
+  );
+}
+
+const tested =
+  ({ name, spec }: Policy): Change =>
+  async () => {
+    const path = `/manage/v1/policies/${name}/test`;
+    const { verdict, wouldPass, durationMs, reason, detail } = await call<Answers['testPolicyWebhook']>(
+      path,
+      {
+        method: 'POST',
+      },
+    );
+    const why = [reason, detail].filter((each) => each !== undefined).join(', ');
+    return {
+      kind: verdict === 'verified' ? 'done' : 'error',
+      text: `“${spec.name}” ${verdict} after ${durationMs} ms${why && `: ${why}`}. An operation would ${wouldPass ? 'pass' : 'be refused'}.`,
+    };
+  };

@@ -1,0 +1,142 @@
+import { amounts, words } from '../format.js';
+import type { Contract, Policy, TracedDecision } from '../records.js';
+import { hrefOf } from '../route.js';
+
+/** A refused decision with the names of what it is about; each is undefined where nobody knows it, or it is gone. */
+export type Told = {
+  readonly decision: TracedDecision;
+  /** The paymaster, as people call it, and its object. */
+  readonly who: string;
+  readonly object: string;
+  /** The call that was refused, as `counter.burn`. */
+  readonly call?: string | undefined;
+  readonly target?: string | undefined;
+  readonly method?: string | undefined;
+  readonly contract?: Contract | undefined;
+  readonly policy?: Policy | undefined;
+};
+
+/** A link to the form that would let the operation pass, filled in. Nothing is saved there by itself. */
+export type Fix = { readonly label: string; readonly href: string };
+
+type Row = {
+  readonly says: (told: Told) => string;
+  readonly fix?: (told: Told) => Fix | undefined;
+};
+
+const ruleOf = ({ policy }: Told): string =>
+  policy === undefined ? 'A rule' : `The rule “${policy.spec.name}”`;
+
+const changeRule =
+  (verb: string) =>
+  ({ policy, object }: Told): Fix | undefined =>
+    policy && {
+      label: `${verb} “${policy.spec.name}”`,
+      href: hrefOf('paymaster', { change: policy.name }, object),
+    };
+
+const register = ({ object, target }: Told): Fix => ({
+  label: 'Register the contract',
+  href: hrefOf('paymaster', { tab: 'contracts', register: target ?? '' }, object),
+});
+
+const rows: Readonly<Record<string, Row>> = {
+  METHOD_NOT_WHITELISTED: {
+    says: ({ who, call }) => `“${who}” does not pay for ${call ?? 'this method'}.`,
+    fix: ({ object, contract, method, call }) =>
+      contract && {
+        label: `Allow ${call ?? 'the method'}`,
+        href: hrefOf('paymaster', { tab: 'contracts', change: contract.name, methods: method }, object),
+      },
+  },
+  CONTRACT_NOT_REGISTERED: {
+    says: ({ who, target }) =>
+      `“${who}” pays for no call of ${target ?? 'this contract'}: it is not registered.`,
+    fix: register,
+  },
+  OPEN_SPONSORSHIP_DENIED: {
+    says: ({ who }) => `“${who}” has no contract yet, and pays for nothing until one is registered.`,
+    fix: register,
+  },
+  CONTRACT_PAUSED: {
+    says: ({ contract, target }) => `The contract ${contract?.spec.name ?? target ?? ''} is paused.`,
+    fix: ({ object }) => ({
+      label: 'Resume it under Contracts',
+      href: hrefOf('paymaster', { tab: 'contracts' }, object),
+    }),
+  },
+  DEPLOYMENT_NOT_ALLOWED: {
+    says: ({ who }) => `The operation only deploys an account, which “${who}” does not pay for.`,
+    fix: ({ object }) => ({
+      label: 'Allow the deployment of wallets',
+      href: hrefOf('paymaster', { add: 'WALLET_DEPLOYMENT' }, object),
+    }),
+  },
+  SUSPENDED: {
+    says: ({ who }) => `“${who}”, or its chain, is suspended.`,
+    fix: ({ object, who }) => ({
+      label: `Resume “${who}” on its page`,
+      href: hrefOf('paymaster', {}, object),
+    }),
+  },
+  LIMIT_REACHED: {
+    says: (told) => `${ruleOf(told).replace('rule', 'limit')} has not enough left for the operation.`,
+    fix: changeRule('Raise'),
+  },
+  COST_TOO_HIGH: {
+    says: (told) => `The operation may cost more than ${ruleOf(told).replace('The', 'the')} allows for one.`,
+    fix: changeRule('Raise'),
+  },
+  USAGE_LOST: {
+    says: (told) => `What was used of ${ruleOf(told).replace('The rule', 'the limit')} is not known.`,
+    fix: changeRule('Begin anew with'),
+  },
+  WINDOW_CLOSED: {
+    says: (told) => `${ruleOf(told).replace('rule', 'time window')} is closed.`,
+    fix: changeRule('Move'),
+  },
+  SENDER_NOT_ALLOWED: {
+    says: (told) => `${ruleOf(told)} does not serve the account ${told.decision.sender}.`,
+    fix: changeRule('Change'),
+  },
+  EXPRESSION_REFUSED: {
+    says: (told) => `${ruleOf(told).replace('rule', 'expression')} does not hold for the operation.`,
+    fix: changeRule('Change'),
+  },
+  WEBHOOK_REFUSED: {
+    says: (told) => `${ruleOf(told).replace('rule', 'webhook')} said no.`,
+    fix: changeRule('Change'),
+  },
+  WEBHOOK_FAILED: {
+    says: (told) => `${ruleOf(told).replace('rule', 'webhook')} did not answer as it should.`,
+    fix: changeRule('Change'),
+  },
+  POLICY_REFUSED: { says: (told) => `${ruleOf(told)} refuses the operation.`, fix: changeRule('Change') },
+  POLICY_INVALID: {
+    says: ({ who }) => `A rule of “${who}” was never valid, so that nothing passes.`,
+    fix: ({ object }) => ({ label: 'See the rules', href: hrefOf('paymaster', {}, object) }),
+  },
+  NOT_FUNDED: {
+    says: ({ who }) => `“${who}” has no wallet that pays.`,
+    fix: ({ object }) => ({ label: 'Set one', href: hrefOf('paymaster', { tab: 'money' }, object) }),
+  },
+  DEPOSIT_TOO_LOW: {
+    says: ({ who }) => `The account that pays for “${who}” has too little for this operation.`,
+    fix: ({ object }) => ({
+      label: 'See the accounts that pay',
+      href: hrefOf('paymaster', { tab: 'money' }, object),
+    }),
+  },
+};
+
+/** Why it was refused, as one sentence. */
+export function sentenceOf(told: Told): string {
+  const { reason, detail } = told.decision;
+  const row = rows[reason ?? ''];
+  if (row !== undefined) return row.says(told);
+  return `${words(reason ?? 'refused')}${detail === null ? '.' : `: ${amounts(detail)}.`}`;
+}
+
+export function fixOf(told: Told): Fix | undefined {
+  return rows[told.decision.reason ?? '']?.fix?.(told);
+}
