@@ -3,7 +3,7 @@ import { can } from '../api.js';
 import { Copy, Snippet } from '../parts/copy.js';
 import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
 import { Card, Facts } from '../parts/parts.js';
-import { apiKeyOf, useChains, type Known } from '../paymasters.js';
+import { apiKeyOf, type Known } from '../paymasters.js';
 import { NewKey } from './create.js';
 import { snippets } from './snippets.js';
 
@@ -26,15 +26,12 @@ export function Connect({
 
 function Connection({ paymaster: { object, chainId, paymasterId, version } }: { readonly paymaster: Known }) {
   const [apiKey, setKey] = useState<string>();
-  const { data: chains = [] } = useChains();
   const { outcome, run } = useOutcome(() => undefined);
   const show: Change = async () => {
     setKey(await apiKeyOf(object));
     return undefined;
   };
   const url = `${location.origin}/api/v1/${chainId}/${apiKey ?? 'API_KEY'}`;
-  const versions = chains.find((chain) => chain.chainId === chainId)?.versions ?? [];
-  const hasInitCode = versions.find((each) => each.version === version)?.entryPoint === '0.6';
   return (
     <>
       <p class="quiet">
@@ -73,7 +70,7 @@ function Connection({ paymaster: { object, chainId, paymasterId, version } }: { 
       {snippets.map(({ title, code }) => (
         <section key={title} aria-label={title}>
           <h3>{title}</h3>
-          <Snippet text={code({ url, chainId, hasInitCode })} label={`code for ${title}`} />
+          <Snippet text={code({ url, chainId })} label={`code for ${title}`} />
         </section>
       ))}
     </>
