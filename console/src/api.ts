@@ -18,6 +18,9 @@ export function can(...enough: readonly Scope[]): boolean {
 /** Undefined: signed out. The token itself is never kept; the cookie that stands for it is not readable here. */
 export const session = signal<{ readonly csrf: string } | undefined>(undefined);
 
+/** Set once the server refuses a session that this page had. */
+export const ended = signal(false);
+
 /** A mistake in one field that was sent. */
 export type Fault = { readonly field: string; readonly says: string };
 
@@ -71,7 +74,10 @@ export async function request(path: string, options: Options = {}): Promise<Resp
     ...(signal && { signal }),
   });
   if (response.ok) return response;
-  if (response.status === 401) session.value = undefined;
+  if (response.status === 401) {
+    ended.value ||= session.value !== undefined;
+    session.value = undefined;
+  }
   const seconds = Number(response.headers.get('retry-after'));
   throw new Refused(response.status, await reasonOf(response), seconds > 0 ? seconds * 1000 : undefined);
 }
@@ -120,6 +126,7 @@ async function reasonOf(response: Response): Promise<Reason> {
 export async function signIn(given: { token: string } | { code: string } | object): Promise<boolean> {
   const response = await request('/console/session', { method: 'POST', body: given });
   session.value = response.status === 204 ? undefined : ((await response.json()) as { csrf: string });
+  if (session.value !== undefined) ended.value = false;
   return session.value !== undefined;
 }
 

@@ -20,9 +20,21 @@ export function App() {
       .catch((cause: Error) => (setError(cause.message), code !== undefined && signIn({})))
       .catch(() => false)
       .finally(() => setReady(true));
+    // A link for signing in may be pasted into a tab that is open.
+    const look = (): void => {
+      const pasted = takeCode();
+      if (pasted !== undefined)
+        void signIn({ code: pasted }).catch((cause: Error) => setError(cause.message));
+    };
+    addEventListener('hashchange', look);
+    return () => removeEventListener('hashchange', look);
   }, []);
   if (!isReady) return <p class="quiet">Loading…</p>;
-  return session.value === undefined ? <SignIn {...(error === undefined ? {} : { error })} /> : <Frame />;
+  return session.value === undefined ? (
+    <SignIn key={error} {...(error === undefined ? {} : { error })} />
+  ) : (
+    <Frame />
+  );
 }
 
 function Frame() {

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
-import { signIn } from './api.js';
+import { ended, signIn } from './api.js';
 import { Labelled } from './parts/form.js';
+import { Note } from './parts/parts.js';
 
 export function SignIn({ error: before }: { readonly error?: string }) {
   const [error, setError] = useState(before);
@@ -26,6 +27,11 @@ export function SignIn({ error: before }: { readonly error?: string }) {
         Paste a token of your organisation. It is exchanged for a session of twelve hours and is not kept in
         this browser.
       </p>
+      {ended.value && (
+        <Note kind="warn">
+          Your session has ended: its token was revoked or has expired, or twelve hours have passed.
+        </Note>
+      )}
       <form onSubmit={(event) => void submit(event)}>
         <Labelled label="Token" says={error}>
           {(state) => (

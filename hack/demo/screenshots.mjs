@@ -57,6 +57,15 @@ async function shoot(link) {
   await page.getByRole('row', { name: 'mined' }).first().getByRole('link').first().click();
   await page.getByText('succeeded').waitFor();
   await save('decision');
+
+  await page.goto(new URL('#/activity?verdict=refused', link).href);
+  await page.getByRole('row', { name: 'counter.burn' }).first().getByRole('link').first().click();
+  await page.getByText('does not pay for counter.burn').waitFor();
+  await save('refusal');
+
+  await page.goto(new URL('#/paymaster/shop', link).href);
+  await page.getByText('at most 100,000 operations').waitFor();
+  await save('paymaster');
   await browser.close();
   console.log(`wrote ${images}`);
 }

@@ -162,5 +162,13 @@ test('a token that only reads is told why, and is offered no change', async () =
   expect(await page.getByRole('link', { name: /^Allow/ }).count()).toBe(0);
   await page.getByRole('button', { name: 'Would it pass now?' }).click();
   await page.getByText('It would pass now.').waitFor();
+
+  await manage('DELETE', 'tokens/reader');
+  await page.getByText('Your session has ended: its token was revoked').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  // As a link that somebody pastes into this tab; this one was used already.
+  await page.evaluate(() => (location.hash = '#code=used-before'));
+  await page.getByRole('alert').waitFor();
+  expect(page.url()).not.toContain('code');
   await close();
 });

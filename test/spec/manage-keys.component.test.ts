@@ -155,10 +155,11 @@ test('problems are named with their meaning and a remedy, and only the own ones'
 test('chains are those that the organisation may use, without the addresses of their nodes', async () => {
   const { data } = await ask('GET', '/chains');
   expect(recordsOf(data['items'])).toMatchObject([{ chainId, suspended: false }]);
-  expect(recordsOf(recordsOf(data['items'])[0]?.['versions']).map(({ version }) => version)).toEqual([
-    '1.0.0',
-    '1.1.0',
-    '2.0.0',
+  const versions = recordsOf(recordsOf(data['items'])[0]?.['versions']);
+  expect(versions.map(({ version, entryPoint }) => `${String(version)} on ${String(entryPoint)}`)).toEqual([
+    '1.0.0 on 0.6',
+    '1.1.0 on 0.6',
+    '2.0.0 on 0.6',
   ]);
   expect(JSON.stringify(data)).not.toMatch(/http|signer|file/);
   const stored = await host.resources.get('Organisation', { name: 'other' });

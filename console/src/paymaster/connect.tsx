@@ -24,7 +24,7 @@ export function Connect({
   );
 }
 
-function Connection({ paymaster: { object, chainId, paymasterId, version } }: { readonly paymaster: Known }) {
+function Connection({ paymaster: { object, chainId, paymasterId } }: { readonly paymaster: Known }) {
   const [apiKey, setKey] = useState<string>();
   const { outcome, run } = useOutcome(() => undefined);
   const show: Change = async () => {
