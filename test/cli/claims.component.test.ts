@@ -224,8 +224,8 @@ const claims: readonly Claim[] = [
   },
   {
     page: 'docs/console.md',
-    says: '| `stop` | What is wrong; Paymasters as a list of name, chain and state |',
-    check: () => expect(pagesFor('stop')).toEqual(['What is wrong', 'Paymasters']),
+    says: '| `stop` | Problems; Paymasters as a list of name, chain and state |',
+    check: () => expect(pagesFor('stop')).toEqual(['Problems', 'Paymasters']),
   },
   {
     page: 'docs/month-end.md',
