@@ -253,6 +253,11 @@ export const errorCodes = {
     remedy: 'The owner adds the origin of the page to spec.allowedOrigins.',
     rpc: { code: -32001, status: 403, retryable: false },
   },
+  NETWORK_NOT_ALLOWED: {
+    text: 'The key has cidrs, and the request comes from an address outside of them.',
+    remedy: 'The owner adds the network to cidrs of the key, in spec.keys.',
+    rpc: { code: -32001, status: 403, retryable: false },
+  },
   SPONSORSHIP_REFUSED: {
     text: 'A refusal where the form of the request has no other answer: in mode ERC20, and in the forms of ERC-7677.',
     remedy: 'Do what the reason asks for.',

@@ -43,6 +43,7 @@ export type Answers = {
       readonly effect: 'counted' | 'refused' | 'would_refuse';
     }[];
     readonly campaign: string | null;
+    readonly key: string | null;
     readonly maxCostWei: string | null;
     readonly maxCost: string | null;
     readonly validUntil: string | null;
@@ -244,6 +245,7 @@ export type Answers = {
         readonly effect: 'counted' | 'refused' | 'would_refuse';
       }[];
       readonly campaign: string | null;
+      readonly key: string | null;
       readonly maxCostWei: string | null;
       readonly maxCost: string | null;
       readonly validUntil: string | null;
@@ -327,6 +329,17 @@ export type Answers = {
         };
         readonly keyGeneration?: number;
         readonly previousKeyUntil?: string;
+        readonly keys?: readonly {
+          readonly name: string;
+          readonly generation?: number;
+          readonly expiresAt?: string;
+          readonly cidrs?: readonly string[];
+          readonly rateLimit?: {
+            readonly requests: number;
+            readonly perSeconds: number;
+          };
+          readonly campaign?: string;
+        }[];
         readonly defaultContractAction?: 'Allow' | 'Deny';
         readonly gas?: {
           readonly maxFeePerGas?: string;
@@ -382,6 +395,11 @@ export type Answers = {
         readonly tenantGeneration?: number;
         readonly keyGeneration?: number;
         readonly apiKeyFingerprint?: string;
+        readonly keys?: readonly {
+          readonly name: string;
+          readonly generation: number;
+          readonly fingerprint: string;
+        }[];
         readonly contracts?: number;
         readonly policies?: number;
       };

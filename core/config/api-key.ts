@@ -6,8 +6,10 @@ type KeyOwner = {
   readonly namespace: string;
   /** `metadata.name` of the Paymaster. */
   readonly name: string;
-  /** `spec.keyGeneration`, default 1. */
+  /** `spec.keyGeneration`, default 1; of a key with a name its own. */
   readonly keyGeneration: number;
+  /** Of a key beside the first one. */
+  readonly keyName?: string;
 };
 
 /**
@@ -16,7 +18,9 @@ type KeyOwner = {
  */
 export function deriveApiKey(master: Uint8Array, owner: KeyOwner): string {
   // A JSON array, because plain concatenation would give ("a", "bc") and ("ab", "c") the same key.
-  const context = JSON.stringify(['apiKey', owner.namespace, owner.name, owner.keyGeneration]);
+  const { namespace, name, keyGeneration, keyName } = owner;
+  const named = keyName === undefined ? [] : [keyName];
+  const context = JSON.stringify(['apiKey', namespace, name, keyGeneration, ...named]);
   const bytes = createHmac('sha256', master).update(context).digest();
   const head = bytes.subarray(0, 7).toString('base64url').slice(0, 9);
   return `${head}.${formatUuid({ random: bytes.subarray(16, 32) })}`;

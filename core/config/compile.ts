@@ -17,6 +17,7 @@ import { namedMethods } from './named-methods.js';
 import { resolveFunding } from './funding.js';
 import { shorterExpiry } from './expiry.js';
 import { paymasterIdOf } from './ids.js';
+import { compileNamedKeys, generationsInForce, type NamedKeyGeneration } from './named-keys.js';
 import { keyGenerationOf, remember, type PaymasterMemory } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaOf } from './platform.js';
@@ -104,6 +105,7 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
       ...statusOfTenant(sources),
       ...statusOfKey(paymaster, previous),
       apiKeyFingerprint: (config.keys[0]?.sha256 ?? '').slice(0, 8),
+      ...statusOfNamedKeys(sources),
       contracts: contracts.length,
       policies: policies.length,
     },
@@ -218,6 +220,7 @@ function memoryOf(
   const servedIds = new Set(cyclesIn(parts).map(({ policyId }) => policyId));
   return remember({
     keyGeneration: keyGenerationOf(paymaster.spec, previous?.memory),
+    namedKeys: namedKeysOf({ paymaster, previous }),
     unserved: policies.flatMap((policy) =>
       policy.cycle === undefined || servedIds.has(policy.policyId)
         ? []
@@ -249,8 +252,39 @@ function statusOfKey(
   return keyGeneration === (spec.keyGeneration ?? 1) ? {} : { keyGeneration };
 }
 
-/** The current key first, then the keys that still work while a key or the master key is being rotated. */
+function namedKeysOf({
+  paymaster,
+  previous,
+}: Pick<PaymasterSources, 'paymaster' | 'previous'>): readonly NamedKeyGeneration[] {
+  return generationsInForce(paymaster.spec.keys ?? [], previous?.memory?.namedKeys);
+}
+
+function statusOfNamedKeys(sources: PaymasterSources): Pick<PaymasterStatus, 'keys'> {
+  const keys = namedKeysOf(sources).map((key) => ({
+    ...key,
+    fingerprint: (hashesOf(sources, key)[0] ?? '').slice(0, 8),
+  }));
+  return keys.length === 0 ? {} : { keys };
+}
+
 function keysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
+  const named = compileNamedKeys(sources.paymaster.spec.keys ?? [], namedKeysOf(sources), (key) =>
+    hashesOf(sources, key),
+  );
+  return [...firstKeysOf(sources), ...named];
+}
+
+/** Of a key with a name, under the current master key first. */
+function hashesOf(sources: PaymasterSources, { name: keyName, generation }: NamedKeyGeneration) {
+  const { masterKeys, paymaster } = sources;
+  const owner = { namespace: tenantOfSources(sources), name: paymaster.metadata.name };
+  return [masterKeys.current, ...(masterKeys.previous === undefined ? [] : [masterKeys.previous])].map(
+    (master) => hashCredential(deriveApiKey(master, { ...owner, keyGeneration: generation, keyName })),
+  );
+}
+
+/** The current key first, then the keys that still work while a key or the master key is being rotated. */
+function firstKeysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
   const { paymaster, masterKeys, previous } = sources;
   const { metadata, spec } = paymaster;
   const owner = { namespace: tenantOfSources(sources), name: metadata.name };

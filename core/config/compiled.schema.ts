@@ -37,7 +37,8 @@ const paymasterSpec = object('The compiled snapshot of a Paymaster with its cont
   required: {
     hash,
     keyHashes: list('SHA-256 of each apiKey that is accepted.', sha256('SHA-256 of an apiKey.'), {
-      maxItems: 8,
+      // Two master keys with two generations of the first key, and 20 keys with names.
+      maxItems: 48,
     }),
     config,
   },

@@ -1,5 +1,6 @@
 import { cyclesIn, type PolicyParts } from '../policy/derived.js';
 import type { RecordedCycle } from '../policy/kind.js';
+import { rememberKeys, type NamedKeyGeneration, type NamedKeyMemory } from './named-keys.js';
 import { given } from '../units/given.js';
 import { parseInstant, type EpochMs } from '../units/time.js';
 import { limitWindowAt, type LimitCycle } from '../usage/limit-window.js';
@@ -16,6 +17,8 @@ export type PaymasterMemory = {
   readonly cycles?: readonly RememberedCycle[];
   /** Key generations above 1 of policies that sign, also of deleted ones; the latest first. */
   readonly policyKeys?: readonly PolicyKey[];
+  /** Absent: there was never a key with a name. */
+  readonly namedKeys?: NamedKeyMemory;
 };
 
 /** The parts of a config that hold this memory. */
@@ -77,6 +80,8 @@ export function lastingCycle(
  */
 export function remember(context: {
   readonly keyGeneration: number;
+  /** Generations of the keys with names that exist. Absent: the Paymaster is deleted, and they stay as they were. */
+  readonly namedKeys?: readonly NamedKeyGeneration[];
   readonly unserved: readonly RememberedCycle[];
   readonly servedIds: ReadonlySet<string>;
   /** Key generations of the policies that exist. */
@@ -96,11 +101,15 @@ export function remember(context: {
     : gone;
   const cycles = [...unserved, ...kept].toSorted((a, b) => (a.policyId < b.policyId ? -1 : 1));
   const policyKeys = rememberedKeys(context.policyKeys, previous?.memory?.policyKeys ?? []);
-  if (keyGeneration === 1 && cycles.length === 0 && policyKeys.length === 0) return undefined;
+  const had = previous?.memory?.namedKeys;
+  const namedKeys = rememberKeys(context.namedKeys ?? had?.present ?? [], had);
+  if (keyGeneration === 1 && cycles.length === 0 && policyKeys.length === 0 && namedKeys === undefined)
+    return undefined;
   return {
     ...(keyGeneration === 1 ? {} : { keyGeneration }),
     ...(cycles.length === 0 ? {} : { cycles }),
     ...(policyKeys.length === 0 ? {} : { policyKeys }),
+    ...given({ namedKeys }),
   };
 }
 

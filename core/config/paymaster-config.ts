@@ -1,5 +1,6 @@
 import type { Address } from '../units/address.js';
 import type { PaymasterMemory } from './memory.js';
+import type { NamedKey } from './named-keys.js';
 import type { EpochMs } from '../units/time.js';
 import type { SponsorInfo } from '../resources/paymaster.js';
 import type { RateLimits } from '../resources/schema-parts.js';
@@ -8,6 +9,8 @@ import type { AddedFunction } from '../userop/added-functions.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { Tenant } from './tenant.js';
 import type { PolicyParts } from '../policy/derived.js';
+
+type ServedApiKey = { readonly sha256: string; readonly validUntil?: EpochMs } & Partial<NamedKey>;
 
 /**
  * What is served for one paymaster: the compiled, validated snapshot of its resources, as plain JSON. It holds no
@@ -33,8 +36,8 @@ export type PaymasterConfig = {
   readonly suspended: boolean;
   /** Set when nothing may be signed although the paymaster exists, e.g. FundingNotProven; shown with -32006. */
   readonly notReady?: { readonly reason: string; readonly message: string };
-  /** SHA-256 of each apiKey that is accepted, 64 lowercase hex digits; the first is the current one. */
-  readonly keys: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
+  /** SHA-256 of each apiKey that is accepted, 64 lowercase hex digits; the first is the current one. Those with names come last. */
+  readonly keys: readonly ServedApiKey[];
   /** Dashboard tokens of the organisation, as SHA-256: `pm_explainSponsorship` asks for one. */
   readonly tokens: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
   /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if that serves this namespace. */

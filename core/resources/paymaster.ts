@@ -14,6 +14,7 @@ import {
 } from '../meta/schema-parts.js';
 import { gasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import { functionRows } from '../userop/added-functions.js';
+import { namedKeys, namedKeyStatus } from './named-key.js';
 import { contractAction, expirySeconds, rateLimits, version } from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
@@ -95,6 +96,7 @@ const spec = object(
       previousKeyUntil: instant(
         'Until then the key of the generation before works too, e.g. "2026-12-01T00:00:00Z".',
       ),
+      keys: namedKeys,
       defaultContractAction: contractAction(
         'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
       ),
@@ -161,6 +163,7 @@ const status = foundStatus({
     { minimum: 1, maximum: 1_000_000 },
   ),
   apiKeyFingerprint: text('First 8 hex digits of the SHA-256 of the current apiKey.', { maxLength: 8 }),
+  keys: namedKeyStatus,
   contracts: integer('Registered contracts.', { minimum: 0, maximum: 1_000_000 }),
   policies: integer('Policies.', { minimum: 0, maximum: 1_000_000 }),
 });

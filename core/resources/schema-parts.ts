@@ -11,7 +11,7 @@ import {
 /** Fields that Chains, Organisations and Paymasters share; fields that every kind has are in `meta/`. */
 
 /** A token bucket: `requests` per `perSeconds` seconds, burst = `requests`. */
-const rateLimit = (description: string) =>
+export const rateLimit = (description: string) =>
   object(description, {
     required: {
       requests: integer('Requests per period, and the largest burst, e.g. 100.', {

@@ -62,7 +62,7 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
         reason: undefined,
         detail: request.insteadOf,
         policies: withShadow(
-          withCampaign(mode === 'SPONSORED' ? counted(paymaster) : none, paymaster, request),
+          withCaller(mode === 'SPONSORED' ? counted(paymaster) : none, paymaster, request),
           shadow.judged,
         ),
         maxCostWei: promise.prefundWei,
@@ -91,7 +91,7 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
         reason,
         detail: cleanDetail(detail),
         policies: withShadow(
-          withCampaign(
+          withCaller(
             policyId === undefined ? none : [{ policyId, effect: 'refused' }],
             on.paymaster,
             on.request,
@@ -124,13 +124,17 @@ function createCountedPolicies(): (paymaster: ServedPaymaster) => readonly Decid
 const none: readonly never[] = [];
 
 /** After the policies that count, which the step that reserves names by their place. Only what the configuration knows. */
-function withCampaign(
+function withCaller(
   policies: readonly DecidedPolicy[],
-  { campaigns }: ServedPaymaster,
+  { campaigns, key }: ServedPaymaster,
   { campaign = '' }: Case['request'],
 ): readonly DecidedPolicy[] {
-  if (campaigns === undefined || !campaigns.active.has(campaign)) return policies;
-  return [...policies, { policyId: campaign, effect: 'campaign' }];
+  const isKnown = campaigns?.active.has(campaign) === true;
+  if (!isKnown && key === undefined) return policies;
+  const named: readonly DecidedPolicy[] = isKnown ? [{ policyId: campaign, effect: 'campaign' }] : none;
+  return key === undefined
+    ? [...policies, ...named]
+    : [...policies, ...named, { policyId: key.name, effect: 'key' }];
 }
 
 /** A limit that counts may be among them: by the cost of the operation alone. */

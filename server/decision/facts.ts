@@ -37,11 +37,13 @@ export const maxHeadAgeMs = 15 * 60_000;
 export function gatherFacts(
   { view, heads, dataFees, prices, clock }: FactDeps,
   served: ServedPaymaster,
-  request: SponsorRequest,
+  asked: SponsorRequest,
   mode: Mode,
   longestExpirySeconds = Infinity,
 ) {
   const now = clock.now();
+  const campaign = served.key?.campaign;
+  const request = campaign === undefined || asked.campaign !== undefined ? asked : { ...asked, campaign };
   const paymaster = forCampaign(served, request.campaign);
   // Otherwise we would sign on configs that may have been revoked since.
   if (view.isStale())

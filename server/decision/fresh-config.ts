@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import type { ConfigView } from '../view/config-view.js';
+import { forKey } from '../view/served-keys.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /**
@@ -15,10 +16,18 @@ export async function withFreshConfig<T>(
   const first = await attempt(paymaster);
   if (first !== 'stale') return first;
   const newer = await view.refresh(paymaster.paymasterId);
-  const second = newer === undefined ? 'stale' : await attempt(newer);
+  const second = newer === undefined ? 'stale' : await attempt(withKeyOf(paymaster, newer));
   if (second !== 'stale') return second;
   throw new DomainError('UNAVAILABLE', 'The configuration of this paymaster is changing: try again.', {
     reason: 'CONFIG_BEHIND',
     retryAfterSeconds: 1,
   });
+}
+
+/** As the same key asks it. Throws KEY_UNKNOWN when that was revoked meanwhile: nothing may forget what it restricts. */
+function withKeyOf({ key }: ServedPaymaster, newer: ServedPaymaster): ServedPaymaster {
+  if (key === undefined) return newer;
+  const narrowed = forKey(newer, key.sha256);
+  if (narrowed.key !== undefined) return narrowed;
+  throw new DomainError('KEY_UNKNOWN', 'This API key is not known.');
 }

@@ -6,9 +6,21 @@ import { isIPv4, isIPv6 } from 'node:net';
  * many entries from the end.
  */
 export function clientAddress(request: IncomingMessage, trustedProxies: number): string {
+  return clientOf(callerAddress(request, trustedProxies));
+}
+
+/** The whole address of who calls, IPv4 as such: for networks. */
+export function callerAddress(request: IncomingMessage, trustedProxies: number): string {
   const peer = request.socket.remoteAddress ?? '';
   const forwarded = single(request.headers['x-forwarded-for'])?.split(',') ?? [];
-  return clientOf((trustedProxies > 0 && forwarded.at(-trustedProxies)?.trim()) || peer);
+  return bareAddress((trustedProxies > 0 && forwarded.at(-trustedProxies)?.trim()) || peer);
+}
+
+function bareAddress(address: string): string {
+  if (isIPv4(address)) return address;
+  // Some proxies append the port.
+  const [bare = ''] = address.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3').split('%');
+  return isIPv6(bare) && /^::ffff:\d+\./i.test(bare) ? bare.slice(7) : bare;
 }
 
 /** Beginnings of IPv6 addresses that hold an IPv4 address: mapped (RFC 4291), and of NAT64 (RFC 6052). */
@@ -19,11 +31,8 @@ const holdIpv4 = ['0:0:0:0:0:ffff:', '64:ff9b:0:0:0:0:'];
  * of one address has all below them. Any other text, such as a name that a proxy made up, as itself.
  */
 export function clientOf(address: string): string {
-  if (isIPv4(address)) return address;
-  // Some proxies append the port.
-  const [bare = ''] = address.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3').split('%');
+  const bare = bareAddress(address);
   if (!isIPv6(bare)) return bare;
-  if (/^::ffff:\d+\./i.test(bare)) return bare.slice(7);
   const groups = groupsOf(bare);
   const text = groups.map((group) => group.toString(16)).join(':');
   if (!holdIpv4.some((beginning) => text.startsWith(beginning)))

@@ -86,9 +86,16 @@ export function createCallRunner(deps: CallRunnerDeps) {
     meter.count('refused');
     refused.count(reason);
     const { requestId, paymaster } = context;
-    const { paymasterId } = paymaster;
+    const { paymasterId, key } = paymaster;
     refusedOf(paymasterId).inc();
-    requests.note('info', 'not sponsored', { requestId, method, paymasterId, reason, detail });
+    requests.note('info', 'not sponsored', {
+      requestId,
+      method,
+      paymasterId,
+      key: key?.name,
+      reason,
+      detail,
+    });
     recentRefusals?.note({ at: clock.now(), requestId, method, paymasterId, reason, detail });
   }
 

@@ -14,7 +14,7 @@ import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelo
 import { writeAnswer, writePreflight, type AllowedOrigin, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
-import { clientAddress, single } from '../http/client-address.js';
+import { callerAddress, clientAddress, single } from '../http/client-address.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import { cleanRequestId, type RequestIds } from '../http/request-id.js';
 
@@ -220,13 +220,13 @@ function identify(
   const paymaster = deps.view.find(sha256);
   if (paymaster !== undefined) {
     hashes.keep(apiKey, sha256);
-    return checkChain(paymaster, path.chainId);
+    return checkCaller(deps, request, paymaster, path.chainId);
   }
   return deps.view.load(sha256, clientAddress(request, deps.trustedProxies)).then(
     (loaded) =>
       loaded === undefined
         ? new DomainError('KEY_UNKNOWN', 'This API key is not known.')
-        : checkChain(loaded, path.chainId),
+        : checkCaller(deps, request, loaded, path.chainId),
     (error: unknown) =>
       isDomainError(error)
         ? error
@@ -252,7 +252,15 @@ function createKeyHashes(): KeyHashes {
   };
 }
 
-function checkChain(paymaster: ServedPaymaster, chainId: number): Caller {
+function checkCaller(
+  { trustedProxies }: RpcRouterDeps,
+  request: IncomingMessage,
+  paymaster: ServedPaymaster,
+  chainId: number,
+): Caller {
+  const { key } = paymaster;
+  if (key?.admits?.(callerAddress(request, trustedProxies)) === false)
+    return new DomainError('NETWORK_NOT_ALLOWED', `The key "${key.name}" may not be used from this network.`);
   if (paymaster.chainId === chainId) return paymaster;
   return new DomainError(
     'CHAIN_MISMATCH',
@@ -263,14 +271,16 @@ function checkChain(paymaster: ServedPaymaster, chainId: number): Caller {
 function limitRate(
   { view, rateLimiter, trustedProxies }: RpcRouterDeps,
   request: IncomingMessage,
-  { paymasterId, chainId, rateLimit: own }: ServedPaymaster,
+  { paymasterId, chainId, rateLimit: own, key }: ServedPaymaster,
 ): void {
-  const rateLimit = tighterLimits(own, view.chain(chainId)?.rateLimit);
-  if (rateLimit === undefined) return;
-  const { perKey, perClient } = rateLimit;
+  const { perKey, perClient } = tighterLimits(own, view.chain(chainId)?.rateLimit) ?? {};
   // The client's own limit comes first: a client that exceeds it must not use up the key's limit for everybody else.
-  const client = `${paymasterId} ${clientAddress(request, trustedProxies)}`;
-  let wait = perClient === undefined ? 0 : rateLimiter.take(client, perClient);
+  let wait = 0;
+  if (perClient !== undefined)
+    wait = rateLimiter.take(`${paymasterId} ${clientAddress(request, trustedProxies)}`, perClient);
+  // And that of a key with a name before that of all keys, for the same reason.
+  if (wait === 0 && key?.rateLimit !== undefined)
+    wait = rateLimiter.take(`key ${paymasterId} ${key.name}`, key.rateLimit);
   if (wait === 0 && perKey !== undefined) wait = rateLimiter.take(paymasterId, perKey);
   if (wait > 0)
     throw new DomainError('RATE_LIMITED', `Too many requests: try again in ${wait} s.`, {

@@ -42,12 +42,14 @@ export function forCampaign<P extends ServedPolicies & { readonly campaigns: Cam
 ): P {
   const named = name === undefined ? undefined : paymaster.campaigns?.active.get(name);
   if (named === undefined) return paymaster;
-  const known = made.get(named);
-  // Each campaign object belongs to one paymaster.
+  // Keys with names share the campaigns of their paymaster, and must not share what is made here.
+  const ofPaymaster = made.get(paymaster) ?? new Map<ServedCampaign, object>();
+  made.set(paymaster, ofPaymaster);
+  const known = ofPaymaster.get(named);
   if (known !== undefined) return known as P;
   const judging = Object.freeze({ ...paymaster, ...named.judges });
-  made.set(named, judging);
+  ofPaymaster.set(named, judging);
   return judging;
 }
 
-const made = new WeakMap<ServedCampaign, object>();
+const made = new WeakMap<object, Map<ServedCampaign, object>>();

@@ -12,6 +12,7 @@ import type { AccountId } from '../../core/usage/reservation.js';
 import { chainFence } from '../../core/usage/reserve-request.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createKeyLookup } from './key-lookup.js';
+import { forKey } from './served-keys.js';
 import { serveChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
 import { isOpen, servePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
@@ -65,10 +66,8 @@ export function createConfigView(deps: ConfigViewDeps) {
   const chains = new Map<number, ServedChain>();
   /** Addresses by the hash of their list: held once, however many paymasters name it. */
   const lists = new Map<string, ReadonlySet<AddressKey>>();
-  /** Records that were replaced or removed. */
-  const replaced = new WeakSet<ServedPaymaster>();
-  /** The same by their campaigns, which a request may have narrowed a record to. */
-  const replacedCampaigns = new WeakSet<object>();
+  /** Records that were replaced or removed, by their lists of keys: key and campaign of a request may have narrowed a record. */
+  const replaced = new WeakSet<ServedPaymaster['keys']>();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
   const counts = {
@@ -103,8 +102,7 @@ export function createConfigView(deps: ConfigViewDeps) {
     if (known === undefined) return;
     byId.delete(paymasterId);
     if (isOpenNow(known)) open -= 1;
-    replaced.add(known);
-    if (known.campaigns !== undefined) replacedCampaigns.add(known.campaigns);
+    replaced.add(known.keys);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
 
@@ -195,7 +193,8 @@ export function createConfigView(deps: ConfigViewDeps) {
   }
 
   function ifAccepted(paymaster: ServedPaymaster | undefined, sha256: string): ServedPaymaster | undefined {
-    return paymaster !== undefined && acceptsKey(paymaster, sha256, clock.now()) ? paymaster : undefined;
+    if (paymaster === undefined || !acceptsKey(paymaster, sha256, clock.now())) return undefined;
+    return forKey(paymaster, sha256);
   }
 
   return {
@@ -231,12 +230,7 @@ export function createConfigView(deps: ConfigViewDeps) {
      */
     isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean {
       const { paymasterId, configGeneration, chainId } = paymaster;
-      if (
-        replaced.has(paymaster) ||
-        replacedCampaigns.has(paymaster.campaigns ?? paymaster) ||
-        chains.get(chainId) !== chain
-      )
-        return false;
+      if (replaced.has(paymaster.keys) || chains.get(chainId) !== chain) return false;
       const listed = byId.get(paymasterId);
       // A record that a look-up read before the watch is not listed, but it is current.
       return listed === undefined || listed === paymaster || listed.configGeneration <= configGeneration;

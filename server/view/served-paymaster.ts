@@ -8,6 +8,7 @@ import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { isOfAll, serveCampaigns, type Campaigns } from './campaigns.js';
+import { serveKeys, type ServedKey } from './served-keys.js';
 import type { Sharing } from './sharing.js';
 
 /**
@@ -36,8 +37,11 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing) {
     configGeneration: config.configGeneration,
     suspended: config.suspended,
     notReady: config.notReady,
-    /** SHA-256 of each accepted apiKey. */
+    /** SHA-256 of each accepted apiKey. Every record has a list of its own, which those that are narrowed from it share. */
     keys,
+    namedKeys: serveKeys(config.keys),
+    /** The key with a name that asks; undefined: the first key, or nobody yet. */
+    key: undefined as ServedKey | undefined,
     /** When each key with an expiry ends; undefined if no key expires. */
     keyEnds,
     tokens: share.tokens(config.namespace, config.tokens),

@@ -18,6 +18,8 @@ export type CampaignRules = {
   /** False while only policies in Shadow have campaigns: then no name is refused. */
   readonly isEnforced: boolean;
   readonly withoutIsAllowed: boolean;
+  /** That of the key which asks; absent: the key has none. */
+  readonly only?: string;
 };
 
 /**
@@ -25,14 +27,18 @@ export type CampaignRules = {
  * cannot tell which names have been used.
  */
 export function decideCampaign(
-  { active, isEnforced, withoutIsAllowed }: CampaignRules,
+  { active, isEnforced, withoutIsAllowed, only }: CampaignRules,
   { name, mode, now }: { readonly name: string | undefined; readonly mode: Mode; readonly now: EpochMs },
 ): Verdict {
+  if (only !== undefined && name !== only)
+    return refuse('CAMPAIGN_NOT_ACTIVE', 'the key belongs to another campaign');
   const isJudged = [...active.values()].some(({ modes }) => modes.has(mode));
   if (name === undefined)
     return isJudged && !withoutIsAllowed ? refuse('CAMPAIGN_REQUIRED', 'no sponsorshipPolicyId') : pass;
   const named = active.get(name);
   // Naming another campaign must not lead around one that judges in this mode.
   const isOpen = named !== undefined && now < named.endsAt(mode) && (!isJudged || named.modes.has(mode));
-  return isOpen || !isEnforced ? pass : refuse('CAMPAIGN_NOT_ACTIVE', 'as the request names it');
+  return isOpen || (!isEnforced && only === undefined)
+    ? pass
+    : refuse('CAMPAIGN_NOT_ACTIVE', 'as the request names it');
 }

@@ -98,6 +98,11 @@ export const decisionShape = shapeOf<Shown>()({
     null,
     ({ policies }) => policies.find(({ effect }) => effect === 'campaign')?.policyId,
   ],
+  key: [
+    about(schemas.textOrNull, 'Name of the key that asked; null: the apiKey, which has none.'),
+    null,
+    ({ policies }) => policies.find(({ effect }) => effect === 'key')?.policyId,
+  ],
   ...inCoins('maxCost', schemas.weiOrNull, 420_000_000_000_000n),
   validUntil: [
     schemas.timeOrNull,
@@ -157,7 +162,7 @@ function traceOf(decision: Decision): readonly object[] {
   ];
 }
 
-/** The campaign is kept among them. */
+/** The campaign and the key are kept among them. */
 function policiesOf({ policies }: Decision): Decision['policies'] {
-  return policies.filter(({ effect }) => effect !== 'campaign');
+  return policies.filter(({ effect }) => effect !== 'campaign' && effect !== 'key');
 }

@@ -117,6 +117,13 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aPaymaster({ previousKeyUntil: '2026-01-01T00:00:00Z' }) },
   },
 
+  {
+    field: 'spec.keys',
+    message: 'a list in which no two keys have the same name',
+    passes: { now: aPaymaster({ keys: [{ name: 'web' }, { name: 'Web' }] }) },
+    fails: { now: aPaymaster({ keys: [{ name: 'web' }, { name: 'web', generation: 2 }] }) },
+  },
+
   // Organisation
   {
     field: 'spec.tenantGeneration',

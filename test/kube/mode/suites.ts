@@ -55,6 +55,8 @@ export const suitesOfSoak: SuiteTable = {
   'manage-statements': 'Questions to the ledger: its conformance.',
   'manage-widening': 'Owners of fields are as in dashboard-ownership.',
   'manage-test-webhook': 'Asks hosts; the policy is read as in manage-objects.',
+  'rpc-named-keys':
+    'The compiled config says what a key may ask; who may write it is in dashboard-ownership.',
   'rpc-authentication': 'Looks up compiled configs, which the conformance of config stores covers.',
   'rpc-budgets': 'Sums of the usage store: its conformance.',
   'rpc-bundlers':
