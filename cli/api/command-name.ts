@@ -5,6 +5,14 @@ type CommandName = { readonly noun: string; readonly verb?: string };
 
 type Route = Pick<ApiEndpoint, 'method' | 'path'>;
 
+/** Where people look for something else than what follows from the path. */
+const ownNames: Readonly<Record<string, CommandName>> = {
+  'get /paymasters/:name/keys': { noun: 'key', verb: 'list' },
+  'get /paymasters/:name/keys/:key': { noun: 'key', verb: 'show' },
+  'post /paymasters/:name/keys': { noun: 'key', verb: 'add' },
+  'delete /paymasters/:name/keys/:key': { noun: 'key', verb: 'revoke' },
+};
+
 const verbs = { post: 'create', put: 'set', patch: 'change', delete: 'delete' } as const;
 
 /**
@@ -12,6 +20,8 @@ const verbs = { post: 'create', put: 'set', patch: 'change', delete: 'delete' } 
  * `paymaster rules`. So an endpoint that is added is a command, and none is forgotten.
  */
 export function commandNameOf({ method, path }: Route, others: readonly Route[]): CommandName {
+  const own = ownNames[`${method} ${path}`];
+  if (own !== undefined) return own;
   const parts = path.split('/').filter((part) => part !== '');
   const [first = '', ...further] = parts.filter((part) => !part.startsWith(':'));
   const noun = singular(first);
@@ -28,6 +38,6 @@ export function commandNameOf({ method, path }: Route, others: readonly Route[])
   return noun === first ? { noun } : { noun, verb: 'list' };
 }
 
-function singular(word: string): string {
+export function singular(word: string): string {
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
 }

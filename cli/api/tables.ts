@@ -94,6 +94,17 @@ export const tables: Readonly<Record<string, TableRow>> = {
       ...rule,
     ],
   },
+  listPaymasterKeys: {
+    columns: [
+      column('NAME', 'name'),
+      column('GENERATION', 'generation'),
+      column('FINGERPRINT', 'fingerprint'),
+      column('EXPIRES', 'expiresAt'),
+      column('CAMPAIGN', 'campaign'),
+      column('NETWORKS', 'cidrs'),
+      wide('RATE', 'rateLimit'),
+    ],
+  },
   listTokens: {
     columns: [
       column('NAME', 'name'),

@@ -7,7 +7,7 @@ import { mergePatch } from '../../server/dashboard/manage/edit.js';
 import type { ApiEndpoint } from '../api/endpoints.js';
 import { bodyOf, flagOf, isOption, withBody } from '../api/body.js';
 import { callServer, textFrom, type Request } from '../api/client.js';
-import { commandNameOf } from '../api/command-name.js';
+import { commandNameOf, singular } from '../api/command-name.js';
 import { renderAnswer } from '../api/render-answer.js';
 import { manifestOf, optionAt, readShortForm, withShortForm, type ShortForm } from '../api/short-form.js';
 import { limitForm, shortForms } from '../api/short-forms.js';
@@ -53,7 +53,8 @@ export function addServerCommands(
   const names = endpoints.map((endpoint) => commandNameOf(endpoint, endpoints));
   const describe = (path: string, noun: string): string => {
     const verbs = names.flatMap((name) => (name.noun === noun ? (name.verb ?? []) : []));
-    return `${path.split('/')[1]}: ${verbs.join(', ')}`;
+    const subject = path.split('/').find((part) => singular(part) === noun);
+    return `${subject}: ${verbs.join(', ')}`;
   };
   for (const endpoint of endpoints) {
     const { noun, verb } = commandNameOf(endpoint, endpoints);

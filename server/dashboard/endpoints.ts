@@ -13,6 +13,7 @@ import { feeTokensEndpoint } from './manage/fee-tokens.js';
 import { explainEndpoint } from './manage/explain.js';
 import { fundingEndpoints } from './manage/funding.js';
 import { keyEndpoints } from './manage/keys.js';
+import { namedKeyEndpoints } from './manage/named-keys.js';
 import { testWebhookEndpoint } from './manage/test-webhook.js';
 import { tokenEndpoints } from './manage/tokens.js';
 import { problemsEndpoint } from './manage/problems.js';
@@ -72,6 +73,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   rulesEndpoint,
   explainEndpoint,
   ...keyEndpoints,
+  ...namedKeyEndpoints,
   ...fundingEndpoints,
   testWebhookEndpoint,
   ...tokenEndpoints,

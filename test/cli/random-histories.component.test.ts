@@ -87,6 +87,7 @@ const step: fc.Arbitrary<Step> = fc.constantFrom(...rows).chain((row) =>
 async function bodyOf({ row, name, object }: Step): Promise<object> {
   if (row.path.endsWith('/funding')) return proofOf(name);
   if (row.body === undefined) return {};
+  if (row.path.endsWith('/keys')) return { name };
   if (row.path === '/tokens') return { name, scopes: ['read', 'stop'] };
   const { labels } = object.metadata;
   return { ...(row.method === 'post' && { name }), ...given({ labels }), spec: object.spec };
@@ -118,7 +119,13 @@ const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = 
     const { method, path } = step.row;
     const body = await bodyOf(step);
     const query = isCascade(step) ? '?cascade=true' : '';
-    return (await rest(method.toUpperCase(), `${path.replace(':name', step.name)}${query}`, body)).status;
+    return (
+      await rest(
+        method.toUpperCase(),
+        `${path.replace(':name', step.name).replace(':key', step.name)}${query}`,
+        body,
+      )
+    ).status;
   },
 
   async command(step) {
@@ -129,7 +136,7 @@ const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = 
     const args = [
       noun,
       verb,
-      ...(step.row.path.includes(':name') ? [step.name] : []),
+      ...[...step.row.path.matchAll(/:(name|key)/g)].map(() => step.name),
       ...(step.row.body === undefined ? [] : ['-f', file]),
       ...(step.row.method === 'delete' ? ['--yes'] : []),
       ...(isCascade(step) ? ['--cascade'] : []),

@@ -59,11 +59,15 @@ test.each([
   ['patch', '/policies/:name', 'policy change'],
   ['delete', '/policies/:name', 'policy delete'],
   ['post', '/paymasters/:name/suspend', 'paymaster suspend'],
-  ['get', '/paymasters/:name/keys', 'paymaster keys'],
-  ['post', '/paymasters/:name/keys', 'paymaster create-keys'],
-  ['delete', '/paymasters/:name/keys/:id', 'paymaster delete-keys'],
+  ['get', '/paymasters/:name/hosts', 'paymaster hosts'],
+  ['post', '/paymasters/:name/hosts', 'paymaster create-hosts'],
+  ['delete', '/paymasters/:name/hosts/:id', 'paymaster delete-hosts'],
+  ['get', '/paymasters/:name/keys', 'key list'],
+  ['get', '/paymasters/:name/keys/:key', 'key show'],
+  ['post', '/paymasters/:name/keys', 'key add'],
+  ['delete', '/paymasters/:name/keys/:key', 'key revoke'],
 ] as const)('%s %s is %s', (method, path, name) => {
-  const others = [{ method: 'get', path: '/paymasters/:name/keys' } as const];
+  const others = [{ method: 'get', path: '/paymasters/:name/hosts' } as const];
   const { noun, verb } = commandNameOf({ method, path }, others);
   expect([noun, verb].filter((word) => word !== undefined).join(' ')).toBe(name);
 });
@@ -245,6 +249,28 @@ test('a change is a row for each of its fields, and an object that was made or d
     'T ci changed Paymaster shop spec.name "a" "b"',
     'T ci created Paymaster shop - - -',
   ]);
+});
+
+test('a key with a name is added, listed without the key itself, and revoked with --yes alone', async () => {
+  const file = join(folder, 'keyed.json');
+  writeFileSync(file, JSON.stringify({ name: 'keyed', spec: { ...aPaymaster().spec, name: 'Keyed' } }));
+  expect(await run(['paymaster', 'create', '-f', file])).toMatchObject({ status: 0 });
+  const networks = ['--cidrs', '203.0.113.0/24', '--cidrs', '2001:db8::/32'];
+  const web = ['key', 'add', 'keyed', '--name', 'web', '--campaign', 'winter', ...networks];
+  const added = await run([...web, '-o', 'json']);
+  expect({ status: added.status, error: added.error }).toEqual({ status: 0, error: '' });
+  const { key, fingerprint } = JSON.parse(added.out);
+  const listed = await run(['key', 'list', 'keyed']);
+  expect(listed.out).toMatch(
+    new RegExp(`^ {2}web +1 +${fingerprint} +winter +203\\.0\\.113\\.0/24.*2001:db8::/32$`, 'm'),
+  );
+  expect(listed.out).not.toContain(key);
+  expect(await run(['key', 'add', 'keyed', '--name', 'web'])).toMatchObject({ status: 1 });
+  expect(await run(['key', 'revoke', 'keyed', 'web'])).toMatchObject({ status: 1 });
+  expect((await run(['key', 'show', 'keyed', 'web'])).out).toContain(key);
+  expect(await run(['key', 'revoke', 'keyed', 'web', '--yes'])).toMatchObject({ status: 0, error: '' });
+  expect((await run(['key', 'show', 'keyed', 'web'])).status).toBe(1);
+  expect(JSON.parse((await run([...web, '-o', 'json'])).out)).toMatchObject({ generation: 2 });
 });
 
 test('a token that may only stop finds a paymaster, suspends it, and is told which scope it lacks for the rest', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
 import {
   acmeToken,
@@ -102,6 +103,134 @@ describe('the key of a paymaster', () => {
     expect(await ask('POST', '/paymasters/mine/key/rotate?overlapSeconds=2592001')).toMatchObject({
       status: 400,
     });
+  });
+});
+
+describe('keys of a paymaster that have names', () => {
+  const isServed = async (key: unknown): Promise<boolean> =>
+    (await host.configs.findByKey(hashCredential(String(key)))) !== undefined;
+  const add = (paymaster: string, body: object) => ask('POST', `/paymasters/${paymaster}/keys`, body);
+
+  test('are added, listed without the keys, shown, and revoked one by one', async () => {
+    await aPaymaster('many');
+    const web = await add('many', { name: 'web' });
+    expect(web).toMatchObject({ status: 201, programmed: 'true', data: { name: 'web', generation: 1 } });
+    const partner = await add('many', {
+      name: 'partner',
+      campaign: 'winter',
+      cidrs: ['203.0.113.0/24'],
+      expiresAt: '2030-01-01T00:00:00Z',
+      rateLimit: { requests: 5, perSeconds: 1 },
+    });
+    const { key, ...rest } = partner.data;
+    const listed = await ask('GET', '/paymasters/many/keys');
+    expect(recordsOf(listed.data['items'])[1]).toEqual(rest);
+    expect(JSON.stringify(listed.data)).not.toContain(key);
+    expect((await ask('GET', '/paymasters/many/keys/partner')).data).toEqual(partner.data);
+    expect([await isServed(web.data['key']), await isServed(key)]).toEqual([true, true]);
+
+    expect(await ask('DELETE', '/paymasters/many/keys/web?dryRun=true')).toMatchObject({ status: 200 });
+    expect(await isServed(web.data['key'])).toBe(true);
+    expect(await ask('DELETE', '/paymasters/many/keys/web')).toMatchObject({
+      status: 200,
+      programmed: 'true',
+    });
+    expect([await isServed(web.data['key']), await isServed(key)]).toEqual([false, true]);
+    for (const method of ['GET', 'DELETE'])
+      expect(await ask(method, '/paymasters/many/keys/web')).toMatchObject({ status: 404 });
+    expect(await ask('DELETE', '/paymasters/many/keys/partner')).toMatchObject({ status: 200 });
+    expect((await ask('GET', '/paymasters/many')).data['spec']).not.toHaveProperty('keys');
+  });
+
+  test('never come back: added again, changed by hand to what they were, or with their paymaster', async () => {
+    await aPaymaster('leaky');
+    const leaked = (await add('leaky', { name: 'web' })).data;
+    await ask('DELETE', '/paymasters/leaky/keys/web');
+    const second = await add('leaky', { name: 'web' });
+    expect(second).toMatchObject({ status: 201, data: { generation: 2 } });
+    for (const keys of [[], [{ name: 'web' }], [{ name: 'web', generation: 1 }]]) {
+      const patched = await ask('PATCH', '/paymasters/leaky', { spec: { keys } });
+      expect(patched).toMatchObject({ status: 200, programmed: 'true' });
+      expect([await isServed(leaked['key']), await isServed(second.data['key'])]).toEqual([false, false]);
+    }
+    const third = (await ask('GET', '/paymasters/leaky/keys/web')).data;
+    expect(third).toMatchObject({ generation: 3 });
+    await ask('DELETE', '/paymasters/leaky');
+    expect(await isServed(third['key'])).toBe(false);
+    await aPaymaster('leaky');
+    expect((await add('leaky', { name: 'web' })).data).toMatchObject({ generation: 4 });
+    for (const { key } of [leaked, second.data, third]) expect(await isServed(key)).toBe(false);
+  });
+
+  test('are as many as ask at once, each with a name of its own', async () => {
+    await aPaymaster('hasty');
+    const names = ['a', 'b', 'a', 'c', 'a'];
+    const answers = await Promise.all(names.map((name) => add('hasty', { name })));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 201, 201, 409, 409]);
+    const items = recordsOf((await ask('GET', '/paymasters/hasty/keys')).data['items']);
+    expect(items.map(({ name }) => String(name)).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+    for (let i = items.length; i < 20; i += 1)
+      expect(await add('hasty', { name: `k${i}` })).toMatchObject({ status: 201 });
+    expect(await add('hasty', { name: 'one-too-many' })).toMatchObject({ status: 400 });
+  });
+
+  test.each([
+    { body: {}, field: 'name' },
+    { body: { name: '-x' }, field: 'name' },
+    { body: { name: 'x', generation: 1 }, field: 'generation' },
+    { body: { name: 'x', cidrs: ['10.0.0.0/33'] }, field: 'cidrs[0]' },
+    { body: { name: 'x', cidrs: ['10.0.0.1'] }, field: 'cidrs[0]' },
+    { body: { name: 'x', expiresAt: 'tomorrow' }, field: 'expiresAt' },
+    { body: { name: 'x', rateLimit: { requests: 0, perSeconds: 1 } }, field: 'rateLimit.requests' },
+    { body: { name: 'x', networks: [] }, field: 'networks' },
+  ])('are not added with a wrong $field', async ({ body, field }) => {
+    const answer = await add('keyed', body);
+    expect(answer).toMatchObject({ status: 400, data: { errors: [{ field }] } });
+  });
+
+  test('are not shown to another organisation, and never to a token that only reads', async () => {
+    await aPaymaster('own');
+    await add('own', { name: 'web' });
+    for (const [method, path] of [
+      ['GET', '/paymasters/own/keys'],
+      ['GET', '/paymasters/own/keys/web'],
+      ['DELETE', '/paymasters/own/keys/web'],
+      ['POST', '/paymasters/own/keys'],
+    ] as const)
+      expect(
+        await ask(method, path, method === 'POST' ? { name: 'x' } : undefined, otherToken),
+      ).toMatchObject({
+        status: 404,
+      });
+    const made = await ask('POST', '/tokens', { name: 'only-reads', scopes: ['read', 'stop', 'finance'] });
+    const token = String(made.data['token']);
+    expect(await ask('GET', '/paymasters/own/keys', undefined, token)).toMatchObject({ status: 200 });
+    for (const [method, path] of [
+      ['GET', '/paymasters/own/keys/web'],
+      ['DELETE', '/paymasters/own/keys/web'],
+      ['POST', '/paymasters/own/keys'],
+    ] as const)
+      expect(await ask(method, path, method === 'POST' ? { name: 'x' } : undefined, token)).toMatchObject({
+        status: 403,
+      });
+  });
+
+  test('that a manifest lists are changed in the manifest', async () => {
+    await aPaymaster('in-git');
+    const key = { namespace: 'acme', name: 'in-git' };
+    const { spec } = (await host.resources.get('Paymaster', key))!;
+    await host.resources.apply({
+      manager: 'argocd',
+      kind: 'Paymaster',
+      key,
+      spec: { ...spec, keys: [{ name: 'web' }] },
+    });
+    expect(await add('in-git', { name: 'x' })).toMatchObject({ status: 409 });
+    expect(await ask('DELETE', '/paymasters/in-git/keys/web')).toMatchObject({ status: 409 });
   });
 });
 

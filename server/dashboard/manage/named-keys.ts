@@ -1,0 +1,198 @@
+import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
+import { paymasterIdOf } from '../../../core/config/ids.js';
+import { generationsInForce, nextGeneration, type NamedKeyMemory } from '../../../core/config/named-keys.js';
+import { DomainError, invalidInput, quote, type Problem } from '../../../core/errors.js';
+import { namedKey, type NamedKeySpec } from '../../../core/resources/named-key.js';
+import type { Paymaster } from '../../../core/resources/paymaster.js';
+import { validateResource } from '../../../core/resources/validate.js';
+import { isObject } from '../../../core/schema/json-value.js';
+import { parseInstant } from '../../../core/units/time.js';
+import type { Call } from '../call.js';
+import type { Tools } from '../deps.js';
+import { endpoint, type Body } from '../endpoint.js';
+import { textOrNull, timeOrNull } from '../ledger/schemas.js';
+import { boolean } from '../parameters.js';
+import { text } from '../record-schemas.js';
+import { published } from '../schemas.js';
+import { about, listSchemaOf, orNull, shapeOf, wholeList } from '../shape.js';
+import { nouns } from './nouns.js';
+import { change, present, tellChange } from './object-changes.js';
+import { etagOf } from './record.js';
+
+// Keys of a paymaster with names: entries of its spec.keys, with the generations that are in force.
+
+const { generation: _, ...members } = namedKey.properties ?? {};
+const asked = { ...namedKey, properties: members };
+const name = about(text, 'Its name, which decisions show.');
+
+type Shown = NamedKeySpec & { readonly generation: number; readonly apiKey: string };
+
+const keyShape = shapeOf<Shown>()({
+  name: [name, 'web'],
+  generation: [about({ type: 'integer', minimum: 1 }, 'The one in force.'), 1],
+  expiresAt: [timeOrNull, '2027-01-01T00:00:00.000Z', ({ expiresAt }) => parseInstant(expiresAt ?? '')],
+  cidrs: [
+    {
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description: 'Networks that may use it. Null: every network.',
+    },
+    ['203.0.113.0/24'],
+  ],
+  rateLimit: [orNull(published(namedKey.properties?.['rateLimit'] ?? namedKey)), null],
+  campaign: [textOrNull, 'winter-2026'],
+  fingerprint: [
+    about(text, 'First 8 hex digits of its SHA-256.'),
+    '1f0c3a5d',
+    ({ apiKey }) => hashCredential(apiKey).slice(0, 8),
+  ],
+});
+const secretShape = shapeOf<Shown>()({
+  ...keyShape.members,
+  key: [
+    about(text, 'A secret: the apiKey.'),
+    'pTQl6ddXB.13961889-a442-4ec0-8392-8b5adf8b1ab6',
+    ({ apiKey }) => apiKey,
+  ],
+});
+
+type NewKey = Omit<NamedKeySpec, 'generation'>;
+
+const body: Body<NewKey> = {
+  schemas: [published(asked)],
+  example: { name: 'web', campaign: 'winter-2026' },
+  parse(_tools, given) {
+    if (!isObject(given))
+      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
+    // Judged as in a manifest.
+    const problems: Problem[] = validateResource('Paymaster', {
+      metadata: { name: 'any', namespace: 'any' },
+      spec: { ...nouns.paymasters.example, keys: [given] },
+    }).map(({ field, ...rest }) => ({ field: field.replace(/^spec\.keys\[0\]\.?/, '') || 'body', ...rest }));
+    if (Object.hasOwn(given, 'generation')) problems.push({ field: 'generation', expected: 'left out' });
+    if (problems.length > 0) throw invalidInput(problems);
+    return given as NewKey;
+  },
+};
+
+async function memoryOf(
+  { configs }: Tools,
+  { principal, params }: Call,
+): Promise<NamedKeyMemory | undefined> {
+  const latest = await configs.getLatest(paymasterIdOf(principal.tenant, params['name'] ?? ''));
+  return latest?.config.memory?.namedKeys;
+}
+
+/** All keys of the paymaster. */
+async function keysOf(tools: Tools, call: Call, { metadata, spec }: Paymaster): Promise<readonly Shown[]> {
+  const { keys = [] } = spec;
+  const owner = { namespace: call.principal.tenant, name: metadata.name };
+  const inForce = generationsInForce(keys, await memoryOf(tools, call));
+  return inForce.map(({ name: keyName, generation }, at) => ({
+    ...keys[at],
+    name: keyName,
+    generation,
+    apiKey: deriveApiKey(tools.masterKeys.current, { ...owner, keyGeneration: generation, keyName }),
+  }));
+}
+
+/** Throws NOT_FOUND. */
+async function keyOfCall(tools: Tools, call: Call, paymaster: Paymaster): Promise<Shown> {
+  const { name: owner = '', key = '' } = call.params;
+  const found = (await keysOf(tools, call, paymaster)).find((each) => each.name === key);
+  if (found !== undefined) return found;
+  throw new DomainError('NOT_FOUND', `The paymaster ${quote(owner)} has no key ${quote(key)}`);
+}
+
+const shared = { scope: 'organisation' } as const;
+const noun = nouns.paymasters;
+
+export const namedKeyEndpoints = [
+  endpoint({
+    ...shared,
+    operationId: 'listPaymasterKeys',
+    summary: 'Keys of a paymaster that have names, without the keys themselves',
+    method: 'get',
+    path: '/paymasters/:name/keys',
+    needs: ['read'],
+    schema: listSchemaOf(keyShape.schema),
+    example: wholeList([keyShape.example]),
+    async handle(tools, call) {
+      const object = await present(tools, call, noun);
+      const keys = await keysOf(tools, call, object);
+      return { data: wholeList(keys.map(keyShape.render)), etag: etagOf(object) };
+    },
+  }),
+  endpoint({
+    ...shared,
+    operationId: 'showPaymasterKey',
+    summary: 'A key of a paymaster that has a name',
+    method: 'get',
+    path: '/paymasters/:name/keys/:key',
+    schema: secretShape.schema,
+    example: secretShape.example,
+    async handle(tools, call) {
+      const object = await present(tools, call, noun);
+      return { data: secretShape.render(await keyOfCall(tools, call, object)), etag: etagOf(object) };
+    },
+  }),
+  endpoint({
+    ...shared,
+    operationId: 'addPaymasterKey',
+    summary: 'Give a paymaster one more key. A name that was revoked gets a key that it never had',
+    isSecret: true,
+    method: 'post',
+    path: '/paymasters/:name/keys',
+    status: 201,
+    errors: { 409: 'The name is taken. Or another manager, such as a manifest, owns spec.keys.' },
+    body,
+    schema: secretShape.schema,
+    example: secretShape.example,
+    async handle(tools, call) {
+      const { body: added } = call;
+      const object = await change(tools, call, noun, async ({ labels, spec }) => {
+        const keys = (spec['keys'] ?? []) as readonly NamedKeySpec[];
+        if (keys.some((each) => each.name === added.name))
+          throw new DomainError('OBJECT_EXISTS', `The paymaster has a key ${quote(added.name)}`, {
+            problems: [{ field: 'name', expected: 'a name that is free', value: quote(added.name) }],
+          });
+        // Written down: a removal that nobody has noticed yet would leave the key as it was.
+        const generation = nextGeneration(added.name, await memoryOf(tools, call));
+        const entry = { ...added, ...(generation === 1 ? {} : { generation }) };
+        return { labels, spec: { ...spec, keys: [...keys, entry] } };
+      });
+      const programmed = await tools.programmed.written('Paymaster', object);
+      const shown = await keyOfCall(tools, { ...call, params: { ...call.params, key: added.name } }, object);
+      return { data: secretShape.render(shown), etag: etagOf(object), programmed, object };
+    },
+  }),
+  endpoint({
+    ...shared,
+    operationId: 'revokePaymasterKey',
+    summary: 'Revoke a key of a paymaster that has a name: the others go on',
+    method: 'delete',
+    path: '/paymasters/:name/keys/:key',
+    errors: { 409: 'Another manager, such as a manifest, owns spec.keys.' },
+    parameters: { dryRun: boolean('True: nothing is revoked.') },
+    schema: keyShape.schema,
+    example: keyShape.example,
+    async handle(tools, call) {
+      const { dryRun = false } = call.given;
+      const revoked = await keyOfCall(tools, call, await present(tools, call, noun));
+      const { object } = await tellChange(
+        tools,
+        call,
+        noun,
+        ({ labels, spec: { keys = [], ...rest } }) => {
+          const left = (keys as readonly NamedKeySpec[]).filter((each) => each.name !== revoked.name);
+          return { labels, spec: left.length === 0 ? rest : { ...rest, keys: left } };
+        },
+        dryRun,
+      );
+      const data = keyShape.render(revoked);
+      if (dryRun) return { data };
+      const programmed = await tools.programmed.written('Paymaster', object);
+      return { data, etag: etagOf(object), programmed, object };
+    },
+  }),
+];
