@@ -151,6 +151,7 @@ export const tables: Readonly<Record<string, TableRow>> = {
       wide('ID', 'id'),
       wide('SENDER', 'sender'),
       wide('METHOD', 'method'),
+      wide('KEY', 'key'),
     ],
   },
   getLimits: {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
+import { nextGeneration } from '../../../core/config/named-keys.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
 import { buryPaymaster } from '../../../core/config/tombstone.js';
@@ -129,6 +130,13 @@ describe('a leaked key stays dead', () => {
     const without = remade(last(after([web])), []);
     expect(isDead(compile([web], without).config)).toBe(true);
     expect(isDead(remade(remade(revoked, []), [web]))).toBe(true);
+  });
+
+  test('also where nobody has seen that its name was removed, once it is added by the API', () => {
+    const seen = last(after([{ ...web, generation: 3 }]));
+    const generation = nextGeneration('web', seen.memory?.namedKeys);
+    const added = compile([{ ...web, generation }], seen).config;
+    expect(namedIn(added).map(({ sha256 }) => sha256)).toEqual([hashOf('web', 4)]);
   });
 
   test('and every key that was ever made of the name differs', () => {
