@@ -134,14 +134,15 @@ describe('rendering the charts', () => {
     );
   });
 
-  test('an RPC replica starts with the flags of Node that the bench measures with and `make run` has', () => {
+  test('every component starts with the flags of Node that the bench measures with and `make run` has', () => {
     const makefile = readFileSync(join(repositoryRoot, 'Makefile'), 'utf8');
     expect(makefile).toContain(`SERVER_FLAGS := ${serverFlags.join(' ')}\n`);
-    const [rpc] = renderOperator({ set: ['postgres.bundled.enabled=true'] }).filter(
-      ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-rpc'),
-    );
-    const args = [...serverFlags, 'dist/bin/server.js'];
-    expect(rpc).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
+    const deployments = renderOperator({ set: ['postgres.bundled.enabled=true'] }).filter(({ kind }) => kind === 'Deployment');
+    for (const [component, program] of [['operator', 'operator'], ['dashboard', 'server'], ['rpc', 'server']]) {
+      const deployment = deployments.find(({ metadata }) => metadata.name.endsWith(`-${component}`));
+      const args = [...serverFlags, `dist/bin/${program}.js`];
+      expect(deployment).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
+    }
   });
 
   test.each([

@@ -66,12 +66,8 @@ spec:
         - name: {{ .component }}
           image: {{ include "paymaster.image" $root }}
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-          {{- if eq .component "rpc" }}
           # A young generation that requests die in, a heap that grows by half between collections (V8 lets it more than double), and Node's own code on large pages where the node has them.
           args: [--max-semi-space-size=16, --heap-growing-percent=50, --use-largepages=silent, {{ .entryPoint }}]
-          {{- else }}
-          args: [{{ .entryPoint }}]
-          {{- end }}
           securityContext: {{- include "paymaster.containerSecurityContext" $root | nindent 12 }}
           ports:
             {{- if $isServer }}
