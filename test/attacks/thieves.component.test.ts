@@ -192,6 +192,10 @@ const elsewhere: Readonly<Record<string, readonly [file: string, says: string]>>
     'that takes our right away has certainly not signed',
   ],
   'the right to open or sign': ['adapters/signer/providers', 'its key stays when the right is taken away'],
+  'key of a paymaster with a name': [
+    'spec/rpc-named-keys.component',
+    'is its own: a key that is flooded leaves the others what they have',
+  ],
   '`session.key`': [
     'attacks/console-sessions.component',
     'of the key of sessions and of a token gets no session beyond twelve hours',
