@@ -13,9 +13,9 @@ import type { DataFeeSpec } from '../../../core/chain/data-fee/spec.js';
 import { paymaster } from '../../support/paymaster.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
-/** Except objects of Kubernetes itself and values of the chart, which `make e2e-first-steps` applies. */
+/** Except what Compose reads, and objects of Kubernetes itself and values of the chart, which `make e2e-first-steps` applies. */
 const files = globSync('examples/**/*.yaml', { cwd: repositoryRoot })
-  .filter((file) => !/^examples\/(kubernetes|signers)\//.test(file))
+  .filter((file) => !/^examples\/(compose|kubernetes|signers)\//.test(file))
   .sort();
 
 test('there are examples of every kind', () => {
