@@ -258,7 +258,8 @@ export async function startPostgres({
     endWithProcess: () => {
       if (running === undefined) return;
       running.unref();
-      endWithParent(running, directory);
+      // With SIGTERM it would wait for its clients, and a query that waits for a lock does not see that its client is gone.
+      endWithParent(running, directory, 'INT');
     },
     stop,
   };
