@@ -188,9 +188,7 @@ export async function startPostgres({
         const former = child;
         child = undefined;
         if (former === undefined || former.exitCode !== null || former.signalCode !== null) return;
-        const ended = once(former, 'exit');
-        former.kill('SIGKILL');
-        await ended;
+        await killWhole(former, 'SIGKILL');
       },
     };
   }
@@ -208,9 +206,7 @@ export async function startPostgres({
     const child = running;
     running = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    await ended;
+    await killWhole(child, signal);
   }
 
   async function copied(from: string, to: string): Promise<void> {
@@ -293,6 +289,25 @@ export async function sharedPostgres(): Promise<SharedPostgres> {
         await administer(url, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
     },
   };
+}
+
+/** Resolves when none of its processes can answer any longer: each ends when it notices, and may answer a call before. */
+async function killWhole(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const ended = once(server, 'exit');
+  const backends = textOf(`/proc/${server.pid}/task/${server.pid}/children`).split(' ').filter(Boolean);
+  server.kill(signal);
+  await ended;
+  // Empty where the system has no /proc. Those that nobody waits for stay as zombies.
+  const isRunning = (pid: string): boolean => !/^$|\) Z /.test(textOf(`/proc/${pid}/stat`));
+  await until('its processes are gone', () => !backends.some(isRunning));
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** In memory where there is room, because the store refuses a server that does not wait for its disk, and tests need no disk. */
