@@ -4,7 +4,7 @@ import { integer, list, object, text, type Infer } from '../schema/structural.js
 import { rateLimit } from './schema-parts.js';
 
 const octet = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
-/** Of IPv6 only the characters: one that is none admits nobody. */
+/** Of IPv6 networks only the characters are checked: one that cannot be read admits nobody. */
 const network = `^(${octet}(\\.${octet}){3}/([12]?[0-9]|3[0-2])|[0-9a-fA-F:]{2,39}/([1-9]?[0-9]|1[01][0-9]|12[0-8]))$`;
 
 export const namedKey = object('A key beside the apiKey, for one program or partner.', {

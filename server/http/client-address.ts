@@ -9,7 +9,7 @@ export function clientAddress(request: IncomingMessage, trustedProxies: number):
   return clientOf(callerAddress(request, trustedProxies));
 }
 
-/** The whole address of who calls, IPv4 as such: for networks. */
+/** The whole address of the caller, IPv4 without its IPv6 form: to compare with networks. */
 export function callerAddress(request: IncomingMessage, trustedProxies: number): string {
   const peer = request.socket.remoteAddress ?? '';
   const forwarded = single(request.headers['x-forwarded-for'])?.split(',') ?? [];

@@ -81,7 +81,7 @@ export function OpenForm({
 }: {
   readonly title: string;
   readonly button?: string;
-  /** Its fields begin anew once they are saved: for what is made again and again. */
+  /** Its fields are emptied once they are saved: for forms that are used again and again. */
   readonly isEmptied?: boolean;
   /** Of a form that was asked for: it comes into view, open and with the focus, and is gone once it is closed. */
   readonly onClose?: () => void;

@@ -121,7 +121,7 @@ function Nearest({ limits, of }: { readonly limits: readonly Limit[]; readonly o
 
 type Items = NonNullable<ReturnType<typeof useProblems>['data']>['items'];
 
-/** Those of the paymaster itself, and of what belongs to it. Notes may be meant so. */
+/** Problems of the paymaster itself and of what belongs to it, without notes, which may be intended. */
 function problemsOf(object: string, items: Items, owners: Owners | undefined): number {
   return items.filter((each) => each.severity !== 'note' && owners?.(each) === object).length;
 }

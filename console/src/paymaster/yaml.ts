@@ -22,7 +22,7 @@ function isBranch(value: Value): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }
 
-/** Words that are no text to a reader of YAML 1.1. */
+/** Words that a reader of YAML 1.1 takes for something else than text. */
 const words = /^(y|n|yes|no|on|off|true|false|null|nan|inf)$/i;
 
 function leaf(value: Value): string {
