@@ -5,7 +5,8 @@ import { sponsor } from './paymaster.mjs';
 import { openWallet } from './wallet.mjs';
 
 // On any chain, by a paymaster that pays for any call, as the first one of docs/one-machine.md does (that of the quickstart
-// refuses it): a new account has one operation sponsored. It is submitted by a transaction of the key in KEY_FILE, which gets back from the EntryPoint what the operation costs, or else by the bundlers that the Chain names.
+// refuses it): a new account has one operation sponsored. It is submitted by a transaction of the key in KEY_FILE, which gets
+// back from the EntryPoint what the operation costs, or else by the bundlers that the Chain names.
 
 const { PAYMASTER_DATA_DIR: directory = '.paymaster', KEY_FILE: keyFile } = process.env;
 const facts = await readFacts(`${directory}/connection.json`);
