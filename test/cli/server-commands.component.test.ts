@@ -268,7 +268,11 @@ test('a key with a name is added, listed without the key itself, and revoked wit
   expect(await run(['key', 'add', 'keyed', '--name', 'web'])).toMatchObject({ status: 1 });
   expect(await run(['key', 'revoke', 'keyed', 'web'])).toMatchObject({ status: 1 });
   expect((await run(['key', 'show', 'keyed', 'web'])).out).toContain(key);
-  expect(await run(['key', 'revoke', 'keyed', 'web', '--yes'])).toMatchObject({ status: 0, error: '' });
+  expect(await run(['key', 'revoke', 'keyed', 'web', '--yes'])).toMatchObject({
+    status: 0,
+    error: '',
+    out: expect.stringContaining('deleted: web'),
+  });
   expect((await run(['key', 'show', 'keyed', 'web'])).status).toBe(1);
   expect(JSON.parse((await run([...web, '-o', 'json'])).out)).toMatchObject({ generation: 2 });
 });

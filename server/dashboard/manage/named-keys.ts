@@ -56,6 +56,11 @@ const secretShape = shapeOf<Shown>()({
   ],
 });
 
+const revokedShape = shapeOf<Shown & { readonly dryRun: boolean }>()({
+  ...keyShape.members,
+  dryRun: [{ type: 'boolean' }, false],
+});
+
 type NewKey = Omit<NamedKeySpec, 'generation'>;
 
 const body: Body<NewKey> = {
@@ -174,8 +179,8 @@ export const namedKeyEndpoints = [
     path: '/paymasters/:name/keys/:key',
     errors: { 409: 'Another manager, such as a manifest, owns spec.keys.' },
     parameters: { dryRun: boolean('True: nothing is revoked.') },
-    schema: keyShape.schema,
-    example: keyShape.example,
+    schema: revokedShape.schema,
+    example: revokedShape.example,
     async handle(tools, call) {
       const { dryRun = false } = call.given;
       const revoked = await keyOfCall(tools, call, await present(tools, call, noun));
@@ -189,7 +194,7 @@ export const namedKeyEndpoints = [
         },
         dryRun,
       );
-      const data = keyShape.render(revoked);
+      const data = revokedShape.render({ ...revoked, dryRun });
       if (dryRun) return { data };
       const programmed = await tools.programmed.written('Paymaster', object);
       return { data, etag: etagOf(object), programmed, object };
