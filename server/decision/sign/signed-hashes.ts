@@ -5,8 +5,8 @@ import type { Hex } from '../../../core/units/hex.js';
 import { hashPair } from '../../../core/usage/operation-hashes.js';
 import type { Promised } from '../reservation.js';
 
-/** Reservations whose last signatures are remembered. */
-const most = 1_000;
+/** So many reservations, and those before them up to as many, are remembered with their last signatures. */
+const most = 500;
 /** Signatures of one reservation that wait for the next one. */
 const mostOfOne = 8;
 
@@ -20,28 +20,36 @@ type Noted = { readonly digest: Hex; readonly hashesOf: () => readonly Hex[] };
  * the next promise of the same reservation carries it. It is computed only then: most operations are promised once.
  */
 export function createSignedHashes() {
-  const noted = new Map<string, readonly Noted[]>();
+  // Two maps, of which the older one is forgotten as a whole: to find the oldest name in one map takes longer with every deletion.
+  let newer = new Map<string, readonly Noted[]>();
+  let older = new Map<string, readonly Noted[]>();
+  const find = (name: string): readonly Noted[] | undefined => newer.get(name) ?? older.get(name);
+
+  function keep(name: string, noted: readonly Noted[]): void {
+    newer.set(name, noted);
+    if (newer.size < most) return;
+    older = newer;
+    newer = new Map();
+  }
 
   function note(name: string, promised: Promised, paymasterAndData: Hex): void {
     const one = notedOf(promised, paymasterAndData);
-    const former = noted.get(name);
-    // The newest last: the oldest are forgotten first.
-    if (former !== undefined) noted.delete(name);
-    noted.set(name, former === undefined ? [one] : [...former, one].slice(-mostOfOne));
-    if (noted.size > most) noted.delete(noted.keys().next().value ?? '');
+    const former = find(name);
+    keep(name, former === undefined ? [one] : [...former, one].slice(-mostOfOne));
   }
 
   function forget(name: string, recorded: readonly Noted[]): void {
-    const left = (noted.get(name) ?? []).filter((one) => !recorded.includes(one));
-    if (left.length === 0) noted.delete(name);
-    else noted.set(name, left);
+    const left = (find(name) ?? []).filter((one) => !recorded.includes(one));
+    if (left.length > 0) return keep(name, left);
+    newer.delete(name);
+    older.delete(name);
   }
 
   return {
     /** Those of the reservation that a promise will be part of. Asked for each signature: its name is made once. */
     of(promised: Promised): HashesOfReservation {
       const name = nameOf(promised);
-      const known = noted.get(name);
+      const known = find(name);
       return {
         hashes: known && textOf(known),
         recorded: () => known && forget(name, known),

@@ -60,11 +60,13 @@ test('what is signed while a promise is recorded waits for the next one', () => 
   expect(digestsBy(hashOf(promised(), signed), [{ hashes: left }])).toEqual([aDigest(3)]);
 });
 
-test('at most a thousand nonces are remembered, the last ones, and eight signatures of each', () => {
+test('the last five hundred nonces are remembered, at most a thousand in all, and eight signatures of each', () => {
   const hashes = createSignedHashes();
-  for (let nonce = 0n; nonce < 1_001n; nonce++) hashes.of(promised({ nonce })).note(signed);
+  const last = 1_000n;
+  for (let nonce = 0n; nonce <= last; nonce++) hashes.of(promised({ nonce })).note(signed);
   expect(hashes.of(promised()).hashes).toBeUndefined();
-  expect(hashes.of(promised({ nonce: 1n })).hashes).toBeDefined();
+  for (let nonce = last - 499n; nonce <= last; nonce++)
+    expect(hashes.of(promised({ nonce })).hashes).toBeDefined();
   for (let digest = 0; digest < 20; digest++) hashes.of(promised({ digest })).note(signed);
   expect(hashes.of(promised()).hashes).toHaveLength(2 + 8 * 2 * 64);
 });
