@@ -1,3 +1,5 @@
+import { createDeadlines } from './deadlines.js';
+
 /** Limits on the bytes of request bodies that a process holds at once, and on a single body. */
 export type BodyLimits = {
   /** For all bodies together. One key, or one client address, may hold a tenth of it. */
@@ -12,6 +14,8 @@ export type AdmittedBody = {
   /** False when this chunk exceeds a limit: then the caller must drop the body. */
   take(bytes: number): boolean;
   release(): void;
+  /** Calls `late` when the body takes too long, unless the returned function is called in time. */
+  begin(late: () => void): () => void;
 };
 
 /**
@@ -28,6 +32,7 @@ export function createBodyAdmission(limits: BodyLimits) {
   const byKey = new Map<string, number>();
   const byClient = new Map<string, number>();
   const share = limits.totalBytes / shares;
+  const deadlines = createDeadlines(limits.withinMs);
   let total = 0;
 
   return {
@@ -40,6 +45,7 @@ export function createBodyAdmission(limits: BodyLimits) {
       let held = 0;
       let isReleased = false;
       return {
+        begin: deadlines.begin,
         take(bytes) {
           if (isReleased) return false;
           const size = bytes + chunkOverhead;

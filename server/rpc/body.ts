@@ -27,14 +27,13 @@ export function readBody(
   let more: Buffer[] | undefined;
   let size = 0;
   let open = true;
-  // Reads the socket once more first: a process that was busy may not have seen yet what has arrived.
-  const timer = setTimeout(() => setImmediate(() => finish(tooSlow(withinMs))), withinMs);
   const finish = (body: ReadBody | UnreadBody | undefined): void => {
     if (!open) return;
     open = false;
-    clearTimeout(timer);
+    arrived();
     done(body);
   };
+  const arrived = admitted.begin(() => finish(tooSlow(withinMs)));
   request.on('data', (chunk: Buffer) => {
     if (!open) return;
     size += chunk.length;
