@@ -79,10 +79,11 @@ export type SqliteLedgerWriter = {
 export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter {
   const insert = (table: Table) => {
     const names = namesOf(table);
-    return sql.prepare(
+    const statement = sql.prepare(
       `INSERT INTO ledger_${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
        ON CONFLICT DO NOTHING`,
     );
+    return (row: LedgerRow): void => void statement.run(...names.map((name) => row[name] ?? null));
   };
   const inserts = {
     decision: insert('decision'),
@@ -98,10 +99,7 @@ export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter 
   };
   return {
     write: (entries) => {
-      for (const [table, rows] of rowsOf(entries)) {
-        const names = namesOf(table);
-        for (const row of rows) inserts[table].run(...names.map((name) => row[name] ?? null));
-      }
+      for (const [table, rows] of rowsOf(entries)) rows.forEach(inserts[table]);
       for (const { text, values } of movementWritesOf(sqliteDialect, entries))
         prepared(text).run(Object.fromEntries(values.map((value, i) => [`$${i + 1}`, value])));
     },

@@ -27,6 +27,9 @@ type StoredReservation = { readonly paymasterId: string; readonly row: number };
 /** `others`: of the same operation; nearly always none, so that no list is kept for each. */
 type Place = StoredReservation & { readonly others: Place | undefined };
 
+/** Where a turn has written a reservation: its row, and the name under which the row is found. */
+export type WrittenPlace = { readonly name: string; readonly row: number; readonly isNew: boolean };
+
 /** Reads the stored form of reservations. Both throw UNAVAILABLE. */
 type ReservationReader = {
   reservation(key: ReservationKey, row: number): Reservation;
@@ -89,7 +92,19 @@ export class ChainRows implements RowSource {
   }
 
   rowOf(key: ReservationKey): number | undefined {
-    for (const { paymasterId, row } of this.ofOperation(key)) if (paymasterId === key.paymasterId) return row;
+    return this.#rowIn(placeName(key), key);
+  }
+
+  /** Where the reservation is stored, or where it will be if it is in no row yet. `takeRow` answers a free row. */
+  placeOf(key: ReservationKey, takeRow: () => number): WrittenPlace {
+    const name = placeName(key);
+    const row = this.#rowIn(name, key);
+    return { name, row: row ?? takeRow(), isNew: row === undefined };
+  }
+
+  #rowIn(name: string, { paymasterId }: ReservationKey): number | undefined {
+    for (let one = this.#operations.get(name); one !== undefined; one = one.others)
+      if (one.paymasterId === paymasterId) return one.row;
     return undefined;
   }
 
@@ -129,18 +144,18 @@ export class ChainRows implements RowSource {
     this.#fences.delete(id);
   }
 
-  addReservation(key: ReservationKey, row: number): void {
-    const name = placeName(key);
-    this.#operations.set(name, { paymasterId: key.paymasterId, row, others: this.#operations.get(name) });
+  #add(name: string, paymasterId: string, row: number): void {
+    this.#operations.set(name, { paymasterId, row, others: this.#operations.get(name) });
     this.#live += 1;
   }
 
   #removeReservation(key: ReservationKey): void {
-    if (this.rowOf(key) === undefined) return;
-    let rest: Place | undefined;
-    for (const { paymasterId, row } of this.ofOperation(key))
-      if (paymasterId !== key.paymasterId) rest = { paymasterId, row, others: rest };
     const name = placeName(key);
+    if (this.#rowIn(name, key) === undefined) return;
+    let rest: Place | undefined;
+    for (let one = this.#operations.get(name); one !== undefined; one = one.others)
+      if (one.paymasterId !== key.paymasterId)
+        rest = { paymasterId: one.paymasterId, row: one.row, others: rest };
     if (rest === undefined) this.#operations.delete(name);
     else this.#operations.set(name, rest);
     this.#live -= 1;
@@ -155,7 +170,7 @@ export class ChainRows implements RowSource {
       const { balance, readAt, reserved = 0, holders = 0 } = known ?? {};
       this.setAccount({ ...id, balance, readAt, reserved: reserved + need, holders: holders + 1 });
     }
-    this.addReservation(key, row);
+    this.#add(placeName(key), key.paymasterId, row);
   }
 
   #hold(id: CounterId, cost: number, until: EpochMs): void {
@@ -165,14 +180,16 @@ export class ChainRows implements RowSource {
     this.setCounter({ ...id, until: last, used, reserved: reserved + cost, holders: holders + 1 });
   }
 
-  /** Takes what a commit has written; `rows` are the places of its reservations, in their order. */
-  take(changes: RowChanges, rows: readonly number[]): void {
+  /** Takes what a commit has written; `places` are those of its reservations, in their order. */
+  take(changes: RowChanges, places: readonly WrittenPlace[]): void {
     this.chain = changes.chain;
     for (const row of changes.counters) this.setCounter(row);
     for (const row of changes.accounts) this.setAccount(row);
     for (const row of changes.fences) this.setFence(row);
-    for (const [i, { key }] of changes.reservations.entries())
-      if (this.rowOf(key) === undefined) this.addReservation(key, rows[i]!);
+    for (const [i, { key }] of changes.reservations.entries()) {
+      const { name, row, isNew } = places[i]!;
+      if (isNew) this.#add(name, key.paymasterId, row);
+    }
     for (const key of changes.ended) this.#removeReservation(key);
   }
 }

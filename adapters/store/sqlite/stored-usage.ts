@@ -3,7 +3,7 @@ import { DomainError } from '../../../core/errors.js';
 import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import type { Metrics } from '../../../core/metrics.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import type { ChainRows } from './chain-rows.js';
+import type { ChainRows, WrittenPlace } from './chain-rows.js';
 import { sinceOf } from './stored-rows.js';
 import type { ChainWrite, KeptText, Usage, UsageTables } from './usage-tables.js';
 
@@ -58,7 +58,7 @@ export class StoredUsage {
     entries: readonly LedgerEntry[],
   ): void {
     const usage = this.read();
-    let places: readonly (readonly number[])[];
+    let places: readonly (readonly WrittenPlace[])[];
     try {
       places = this.#deps.tables.write(written, messages, entries);
     } catch (cause) {
@@ -105,7 +105,7 @@ export class StoredUsage {
 
 function take(
   { rows, changes, epoch, longestExpiryMs, forgotten }: ChainWrite,
-  places: readonly number[],
+  places: readonly WrittenPlace[],
 ): void {
   if (changes !== undefined) rows.take(changes, places);
   for (const id of forgotten) rows.removeFence(id);

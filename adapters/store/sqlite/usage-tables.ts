@@ -12,7 +12,7 @@ import type { Database } from '../../sqlite/database.js';
 import type { SqliteLedgerWriter } from '../ledger/write.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, textOf } from '../../sqlite/row.js';
-import { ChainRows } from './chain-rows.js';
+import { ChainRows, type WrittenPlace } from './chain-rows.js';
 import { keyOf, readAccount, readChain, readCounter, readFence, reservationOf } from './stored-rows.js';
 import { priceSchema } from './price-references.js';
 import { createTakenSteps, takenStepsSchema } from './taken-steps.js';
@@ -119,14 +119,15 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     return rows;
   }
 
-  /** Answers the numbers of the reservations' rows. */
-  function writeRows(rows: ChainRows, changes: RowChanges): readonly number[] {
+  const takeRow = (): number => (nextRow += 1);
+
+  function writeRows(rows: ChainRows, changes: RowChanges): readonly WrittenPlace[] {
     const { chainId } = rows;
     const places = changes.reservations.map((one) => {
       const { key, validUntil, commit } = one;
-      const place = rows.rowOf(key) ?? (nextRow += 1);
+      const place = rows.placeOf(key, takeRow);
       reservations.put.run(
-        place,
+        place.row,
         chainId,
         key.paymasterId,
         key.entryPoint,
@@ -165,7 +166,7 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     return places;
   }
 
-  function writeChain({ rows, changes, epoch, longestExpiryMs, forgotten }: ChainWrite): readonly number[] {
+  function writeChain({ rows, changes, epoch, longestExpiryMs, forgotten }: ChainWrite): readonly WrittenPlace[] {
     const { chainId } = rows;
     const places = changes === undefined ? [] : writeRows(rows, changes);
     for (const id of forgotten) fences.remove.run(chainId, id);
@@ -200,14 +201,14 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     /** The rows of a chain; made when it has none. */
     chainOf: chainIn,
     /**
-     * Stores changes of chains, messages (undefined: the message was used up) and records, all or nothing. Answers the row
-     * numbers of each chain's reservations. Throws UNAVAILABLE.
+     * Stores changes of chains, messages (undefined: the message was used up) and records, all or nothing. Answers the
+     * places of each chain's reservations. Throws UNAVAILABLE.
      */
     write: (
       written: readonly ChainWrite[],
       changedMessages: ReadonlyMap<string, KeptText | undefined>,
       entries: readonly LedgerEntry[],
-    ): readonly (readonly number[])[] =>
+    ): readonly (readonly WrittenPlace[])[] =>
       db.transaction(() => {
         const places = written.map(writeChain);
         for (const [paymasterId, message] of changedMessages)
