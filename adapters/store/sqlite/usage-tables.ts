@@ -166,7 +166,13 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     return places;
   }
 
-  function writeChain({ rows, changes, epoch, longestExpiryMs, forgotten }: ChainWrite): readonly WrittenPlace[] {
+  function writeChain({
+    rows,
+    changes,
+    epoch,
+    longestExpiryMs,
+    forgotten,
+  }: ChainWrite): readonly WrittenPlace[] {
     const { chainId } = rows;
     const places = changes === undefined ? [] : writeRows(rows, changes);
     for (const id of forgotten) fences.remove.run(chainId, id);

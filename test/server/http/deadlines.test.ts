@@ -18,6 +18,5 @@ test('who is late is told so once, in the order in which they began, and who has
 
 test('deadlines that begin after all others were over are found, too', async () => {
   const deadlines = createDeadlines(5);
-  for (let round = 0; round < 3; round++)
-    await new Promise<void>((resolve) => void deadlines.begin(resolve));
+  for (let round = 0; round < 3; round++) await new Promise<void>((resolve) => void deadlines.begin(resolve));
 });
