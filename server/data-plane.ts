@@ -16,7 +16,7 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { Reports } from '../core/policy/reports.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
-import type { UsageStore } from '../core/usage/usage-store.js';
+import type { DecidingUsage, UsageStore } from '../core/usage/usage-store.js';
 import type { PolicyHosts } from '../core/policy/policy-hosts.js';
 import type { AccountValidator } from '../core/userop/account-validation.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
@@ -154,7 +154,14 @@ export function createDataPlane(deps: DataPlaneDeps) {
       ? followChains(deps, view, { tokenAccounts, losses, recording, notes })
       : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
-  const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower, view);
+  const deciding: DecidingUsage = {
+    now: () => deps.usage.now(),
+    capacity: () => deps.usage.capacity(),
+    reserve: (request) => deps.usage.push(request),
+    peek: (request) => deps.usage.peek(request),
+    counters: (chainId, counters) => deps.usage.counters(chainId, counters),
+  };
+  const usage = follower === undefined ? deciding : withNewAccounts(deciding, follower, view);
   const simulation = {
     chains,
     endpoint: (chainId: number) => view.chain(chainId)?.config,

@@ -5,35 +5,33 @@ import type { EpochMs } from '../../core/units/time.js';
 export type TurnCall = {
   readonly decide: (turn: Turn, now: EpochMs) => unknown;
   readonly promisesNothing: ((result: never) => boolean) | undefined;
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: unknown) => void;
+  readonly answer: { resolve(result: never): void; reject(error: unknown): void };
 };
 
-type Decided = { readonly call: TurnCall; readonly result: unknown };
+/** What `decide` has answered, or thrown. */
+export type Decided = {
+  readonly call: TurnCall;
+  readonly result: unknown;
+  readonly thrown: { readonly error: unknown } | undefined;
+};
 
-/** Decides one call after the other; one that throws is rejected, and has changed nothing. */
-export function decideAll(calls: readonly TurnCall[], turn: Turn, now: EpochMs): readonly Decided[] {
-  return calls.flatMap((call) => {
+/** Decides one call after the other, and adds what was decided to the list; a call that throws has changed nothing. */
+export function decideAll(calls: readonly TurnCall[], turn: Turn, now: EpochMs, decided: Decided[]): void {
+  for (const call of calls)
     try {
-      return [{ call, result: call.decide(turn, now) }];
+      decided.push({ call, result: call.decide(turn, now), thrown: undefined });
     } catch (error) {
-      call.reject(error);
-      return [];
+      decided.push({ call, result: undefined, thrown: { error } });
     }
-  });
 }
 
-/**
- * Answers refusals, and returns the answer to the others, for when the turn is durable. A refusal promises nothing, so it need not wait
- * for the commit of a generation that came with it.
- */
-export function answerRefusals(decided: readonly Decided[]): () => void {
-  const waiting = decided.filter(({ call, result }) => {
-    const isRefusal = call.promisesNothing?.(result as never) === true;
-    if (isRefusal) call.resolve(result as never);
-    return !isRefusal;
-  });
-  return () => {
-    for (const { call, result } of waiting) call.resolve(result as never);
-  };
+/** A refusal promises nothing, so it need not wait for the commit of a generation that came with it, and counts without it. */
+export function isRefusal({ call, result, thrown }: Decided): boolean {
+  return thrown !== undefined || call.promisesNothing?.(result as never) === true;
+}
+
+/** Answers a call once its turn is durable, or a refusal at any time. */
+export function answer({ call, result, thrown }: Decided): void {
+  if (thrown === undefined) call.answer.resolve(result as never);
+  else call.answer.reject(thrown.error);
 }

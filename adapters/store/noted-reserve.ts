@@ -3,7 +3,7 @@ import type { UsageEpochs } from './usage-epochs.js';
 
 /** `reserve` after the epoch has noted how long the promise may live. `ended` resolves when no call waits for that. */
 export function notedReserve(
-  reserve: (request: ReserveRequest) => Promise<ReserveResult>,
+  reserve: (request: ReserveRequest) => PromiseLike<ReserveResult>,
   epochs: UsageEpochs,
   expiryOf: (request: ReserveRequest) => number,
 ) {
@@ -18,15 +18,11 @@ export function notedReserve(
   }
 
   return {
-    async reserve(request: ReserveRequest): Promise<ReserveResult> {
+    push(request: ReserveRequest): PromiseLike<ReserveResult> {
       if (epochs.isNoted(request.key.chainId, expiryOf(request))) return reserve(request);
       const reservation = noted(request);
       waiting.add(reservation);
-      try {
-        return await reservation;
-      } finally {
-        waiting.delete(reservation);
-      }
+      return reservation.finally(() => waiting.delete(reservation));
     },
     ended: (): Promise<unknown> => Promise.allSettled(waiting),
   };

@@ -1,7 +1,7 @@
 import { DomainError } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
 import type { PeekResult, ReserveRequest, ReserveResult } from './reserve-request.js';
-import type { UsageStore } from './usage-store.js';
+import type { DecidingUsage } from './usage-store.js';
 
 /**
  * A window can turn while a request is being planned. If that happens more often than this, the store's clock is
@@ -24,23 +24,24 @@ export type Peeked<R extends ReserveRequest = ReserveRequest> = Reserved<R> & { 
  * Reserves what `build` plans for the store's time, and plans again when a window has turned. Throws what `reserve`
  * throws, and UNAVAILABLE (USAGE_STORE_CLOCK) when the store's clock is not steady.
  */
-export async function reserve<R extends ReserveRequest>(
-  usage: Pick<UsageStore, 'now' | 'reserve'>,
+export function reserve<R extends ReserveRequest>(
+  usage: Pick<DecidingUsage, 'now' | 'reserve'>,
   build: (now: EpochMs) => R,
-): Promise<Reserved<R>> {
-  let now = usage.now();
-  for (let plan = 1; plan <= mostPlans; plan++) {
+): PromiseLike<Reserved<R>> {
+  const ask = (now: EpochMs, plan: number): PromiseLike<Reserved<R>> => {
     const request = build(now);
-    const result = await usage.reserve(request);
-    if (result.outcome !== 'turned') return { request, now, result };
-    now = result.now;
-  }
-  throw unsteady();
+    return usage.reserve(request).then((result) => {
+      if (result.outcome !== 'turned') return { request, now, result };
+      if (plan === mostPlans) throw unsteady();
+      return ask(result.now, plan + 1);
+    });
+  };
+  return ask(usage.now(), 1);
 }
 
 /** As {@link reserve}, without reserving. */
 export async function peek<R extends ReserveRequest>(
-  usage: Pick<UsageStore, 'now' | 'peek'>,
+  usage: Pick<DecidingUsage, 'now' | 'peek'>,
   build: (now: EpochMs) => R,
 ): Promise<Peeked<R>> {
   let now = usage.now();

@@ -23,13 +23,14 @@ export type RowStore = {
   now(): EpochMs;
   turn<T>(
     chainId: number,
-    wanted: Wanted,
+    /** Asked by stores that lock rows; a store that has them all in memory need not know. */
+    wanted: () => Wanted,
     decide: (turn: Turn, now: EpochMs) => T,
     /** A result that need not wait until the turn is durable: a refusal. Default: every result waits. */
     promisesNothing?: (result: T) => boolean,
-  ): Promise<T>;
+  ): PromiseLike<T>;
   /** The same without locks; it must change nothing, and promises nothing. */
-  look<T>(chainId: number, wanted: Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T>;
+  look<T>(chainId: number, wanted: () => Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T>;
 
   chain(chainId: number): Promise<ChainRow>;
   reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]>;

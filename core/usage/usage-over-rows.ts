@@ -36,7 +36,11 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
     let joined: StepResult | undefined;
     for (;;) {
       const part = partOf(step, from?.done ?? 0);
-      const result = await store.turn(step.chainId, wantedByStep(part), (turn) => turn.advance(step, from));
+      const result = await store.turn(
+        step.chainId,
+        () => wantedByStep(part),
+        (turn) => turn.advance(step, from),
+      );
       if (!result.isTaken) return result;
       const { isDone, progress, ...ended } = result;
       joined = joined === undefined ? ended : joinResults(joined, ended);
@@ -54,44 +58,73 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
     return result;
   }
 
+  const push = (request: ReserveRequest): PromiseLike<ReserveResult> =>
+    store.turn(
+      request.key.chainId,
+      () => wantedBy(request),
+      (turn, now) => reserve(request, turn, now),
+      promisesNothing,
+    );
+
   return {
     now: () => store.now(),
-    reserve: (request) =>
-      store.turn(
-        request.key.chainId,
-        wantedBy(request),
-        (turn, now) => reserve(request, turn, now),
-        ({ outcome }) => outcome !== 'reserved',
-      ),
+    push,
+    reserve: async (request) => push(request),
     peek: (request) =>
-      store.look(request.key.chainId, wantedBy(request), (turn, now) => turn.peek(request, now)),
-    takeBack: (promise) =>
-      store.turn(promise.key.chainId, { reservations: [promise.key] }, (turn) => turn.takeBack(promise)),
-    counters: (chainId, counters) =>
-      store.look(chainId, { counters }, (turn) => counters.map((id) => turn.counters.state(id))),
-    noteGenerations: (chainId, fences) =>
-      store.turn(chainId, { fences: fences.map(({ id }) => id) }, (turn, now) =>
-        turn.noteGenerations(fences, now),
+      store.look(
+        request.key.chainId,
+        () => wantedBy(request),
+        (turn, now) => turn.peek(request, now),
       ),
-    setSuspended: (chainId, id, isSuspended) =>
+    takeBack: async (promise) =>
+      store.turn(
+        promise.key.chainId,
+        () => ({ reservations: [promise.key] }),
+        (turn) => turn.takeBack(promise),
+      ),
+    counters: (chainId, counters) =>
+      store.look(
+        chainId,
+        () => ({ counters }),
+        (turn) => counters.map((id) => turn.counters.state(id)),
+      ),
+    noteGenerations: async (chainId, fences) =>
+      store.turn(
+        chainId,
+        () => ({ fences: fences.map(({ id }) => id) }),
+        (turn, now) => turn.noteGenerations(fences, now),
+      ),
+    setSuspended: async (chainId, id, isSuspended) =>
       // Alone: when it resolves, no turn that saw the id as it was before can still commit.
-      store.turn(chainId, { fences: [id], alone: true }, (turn, now) =>
-        turn.setSuspended(id, isSuspended, now),
+      store.turn(
+        chainId,
+        () => ({ fences: [id], alone: true }),
+        (turn, now) => turn.setSuspended(id, isSuspended, now),
       ),
     advance,
     cursor: async (chainId) => (await store.chain(chainId)).cursor,
-    addBalance: (chainId, { balance, readAt, ...account }) =>
-      store.turn(chainId, { accounts: [account] }, (turn) => turn.addBalance(account, balance, readAt)),
-    forgetAccounts: (chainId, accounts) =>
-      store.turn(chainId, { accounts }, (turn) => turn.forgetAccounts(accounts)),
+    addBalance: async (chainId, { balance, readAt, ...account }) =>
+      store.turn(
+        chainId,
+        () => ({ accounts: [account] }),
+        (turn) => turn.addBalance(account, balance, readAt),
+      ),
+    forgetAccounts: async (chainId, accounts) =>
+      store.turn(
+        chainId,
+        () => ({ accounts }),
+        (turn) => turn.forgetAccounts(accounts),
+      ),
 
     async dropCommits(chainId) {
       let unfinished = 0;
       for (;;) {
         const due = await store.dueCommits(chainId, store.now(), dueCommitsPerTurn);
         if (due.length === 0) return unfinished;
-        unfinished += await store.turn(chainId, { reservations: due }, (turn, now) =>
-          turn.entries.dropCommits(due, now),
+        unfinished += await store.turn(
+          chainId,
+          () => ({ reservations: due }),
+          (turn, now) => turn.entries.dropCommits(due, now),
         );
         if (due.length < dueCommitsPerTurn) return unfinished;
       }
@@ -100,7 +133,11 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
       const now = store.now();
       const ended = await store.endedCounters(chainId, (now - graceMs) as EpochMs, forgottenPerTurn);
       if (ended.length > 0)
-        await store.turn(chainId, { counters: ended }, (turn, at) => turn.forget(ended, at));
+        await store.turn(
+          chainId,
+          () => ({ counters: ended }),
+          (turn, at) => turn.forget(ended, at),
+        );
       await store.forgetFences(chainId, (now - rememberFenceMs) as EpochMs);
       return ended.length === forgottenPerTurn;
     },
@@ -111,6 +148,10 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
     takenSteps: (chainId) => store.takenSteps(chainId),
     accounts: (chainId) => store.accounts(chainId),
   };
+}
+
+function promisesNothing({ outcome }: ReserveResult): boolean {
+  return outcome !== 'reserved';
 }
 
 function wantedBy({ key, fences, bars, limits, holds, accounts, phase }: ReserveRequest): Wanted {

@@ -61,6 +61,8 @@ export type UsageStore = {
   /** The store's time as far as this process knows it. Callers plan windows by it. */
   now(): EpochMs;
   reserve(request: ReserveRequest): Promise<ReserveResult>;
+  /** The same, for callers that go on within the turn of the store where it has one; see core/pending.ts. */
+  push(request: ReserveRequest): PromiseLike<ReserveResult>;
   /** The verdict that `reserve` would give now, and the counters behind it; changes nothing. */
   peek(request: ReserveRequest): Promise<PeekResult>;
   /**
@@ -112,6 +114,11 @@ export type UsageStore = {
   /** Resolves when the store answers; for readiness. */
   ping(): Promise<void>;
   stop(): Promise<void>;
+};
+
+/** What decisions ask of a store; its `reserve` is `push`. */
+export type DecidingUsage = Pick<UsageStore, 'now' | 'peek' | 'counters' | 'capacity'> & {
+  reserve: UsageStore['push'];
 };
 
 /**

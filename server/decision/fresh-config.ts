@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors.js';
+import { after, type Later } from '../../core/pending.js';
 import type { ConfigView } from '../view/config-view.js';
 import { forKey } from '../view/served-keys.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -8,13 +9,21 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
  * replica has served a newer config of this paymaster, or the config changed while the attempt waited. Throws UNAVAILABLE when the
  * second attempt is stale too.
  */
-export async function withFreshConfig<T>(
+export function withFreshConfig<T>(
   view: Pick<ConfigView, 'refresh'>,
   paymaster: ServedPaymaster,
-  attempt: (paymaster: ServedPaymaster) => Promise<T | 'stale'>,
+  attempt: (paymaster: ServedPaymaster) => Later<T | 'stale'>,
+): Later<T> {
+  return after<T | 'stale', T>(attempt(paymaster), (first) =>
+    first === 'stale' ? again(view, paymaster, attempt) : first,
+  );
+}
+
+async function again<T>(
+  view: Pick<ConfigView, 'refresh'>,
+  paymaster: ServedPaymaster,
+  attempt: (paymaster: ServedPaymaster) => Later<T | 'stale'>,
 ): Promise<T> {
-  const first = await attempt(paymaster);
-  if (first !== 'stale') return first;
   const newer = await view.refresh(paymaster.paymasterId);
   const second = newer === undefined ? 'stale' : await attempt(withKeyOf(paymaster, newer));
   if (second !== 'stale') return second;

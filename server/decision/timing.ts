@@ -1,6 +1,6 @@
 import { unitNames, unitOf } from '../../core/usage/units.js';
 import type { ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { DecidingUsage } from '../../core/usage/usage-store.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
@@ -8,7 +8,7 @@ import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-che
 import type { Dependency, Instruments } from '../ops/instruments.js';
 
 type Waits = {
-  readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
+  readonly usage: DecidingUsage;
   readonly estimator: GasEstimator;
   readonly hosts: Pick<PolicyHosts, 'call'>;
   readonly payments: TokenPaymentChecker;
@@ -23,7 +23,10 @@ export function timeDependencies(
   const timed = (dependency: Dependency) => {
     const ok = dependencyDuration.with({ dependency, outcome: 'ok' });
     const failed = dependencyDuration.with({ dependency, outcome: 'failed' });
-    return <T>(call: Promise<T>, noted?: (result: T) => void): Promise<T> => {
+    return <T, Call extends PromiseLike<T>>(
+      call: Call & PromiseLike<T>,
+      noted?: (result: T) => void,
+    ): Call => {
       const started = performance.now();
       const seconds = (): number => (performance.now() - started) / 1000;
       // The call is passed on as it is: this only observes how it ends.
@@ -50,7 +53,8 @@ export function timeDependencies(
   };
   return {
     usage: {
-      reserve: (request) => onStore(usage.reserve(request), (result) => count(request, result)),
+      reserve: (request) =>
+        onStore(usage.reserve(request), (result: ReserveResult) => count(request, result)),
       peek: (request) => onStore(usage.peek(request)),
       counters: (chainId, counters) => onStore(usage.counters(chainId, counters)),
       now: () => usage.now(),

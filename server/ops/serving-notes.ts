@@ -11,7 +11,7 @@ import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
 import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
 import { isFull } from '../../core/usage/units.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { DecidingUsage, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import { HostHealth, type HostNow } from './host-health.js';
 import { ReportBoard } from './report-board.js';
@@ -96,12 +96,12 @@ export function createServingNotes(deps: ServingNotesDeps) {
 
   return {
     /** The same port; also notes refusals by limits that all users share. */
-    ofUsage: (port: Pick<UsageStore, 'reserve' | 'peek'>): Pick<UsageStore, 'reserve' | 'peek'> => ({
-      async reserve(request) {
-        const result = await port.reserve(request);
-        noteLimit(request, result);
-        return result;
-      },
+    ofUsage: (port: Pick<DecidingUsage, 'reserve' | 'peek'>): Pick<DecidingUsage, 'reserve' | 'peek'> => ({
+      reserve: (request) =>
+        port.reserve(request).then((result) => {
+          noteLimit(request, result);
+          return result;
+        }),
       async peek(request) {
         const peeked = await port.peek(request);
         noteLimit(request, peeked.result);

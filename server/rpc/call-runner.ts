@@ -2,6 +2,7 @@ import type { Ambient } from '../../core/ambient.js';
 import type { ErrorCode } from '../../core/error-codes.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
+import { after, recover, type Later } from '../../core/pending.js';
 import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import { createPaymasterLabels } from '../ops/paymaster-labels.js';
@@ -10,7 +11,7 @@ import type { CallKind } from './call-turns.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
 import { renderError, renderRefusal } from './errors.js';
 import type { HttpAnswer } from './http-answer.js';
-import type { RpcContext, RpcMethod } from './method.js';
+import type { RpcContext, RpcMethod, RpcResult } from './method.js';
 import type { RpcMethods } from './methods.js';
 import type { LogFields } from '../../core/log.js';
 
@@ -102,7 +103,7 @@ export function createCallRunner(deps: CallRunnerDeps) {
   return {
     kindOf: (method: string): CallKind => served.get(method)?.method.kind ?? 'ordinary',
 
-    async run(call: RpcCall, context: RpcContext): Promise<CallAnswer> {
+    run(call: RpcCall, context: RpcContext): Later<CallAnswer> {
       const { requestId } = context;
       const entry = served.get(call.method);
       if (entry === undefined) {
@@ -119,8 +120,7 @@ export function createCallRunner(deps: CallRunnerDeps) {
       }
       const { method, meter } = entry;
       const started = performance.now();
-      try {
-        const result = await method.handle(call.params, context);
+      const answer = (result: RpcResult): CallAnswer => {
         meter.time(started);
         if (result.refusal !== undefined)
           noteRefusal(result.refusal, result.detail, { method: call.method, meter, context });
@@ -134,7 +134,8 @@ export function createCallRunner(deps: CallRunnerDeps) {
           refusal: result.refusal,
           isOpen: result.isOpen,
         };
-      } catch (error) {
+      };
+      const answerThrown = (error: unknown): CallAnswer => {
         meter.time(started);
         const withOk = method.answersErrorsWithOk?.(call.params) ?? false;
         const refusal = refusalOf(error);
@@ -149,7 +150,8 @@ export function createCallRunner(deps: CallRunnerDeps) {
           refusal: refusal.reason,
           retryAfterSeconds,
         };
-      }
+      };
+      return recover(() => after(method.handle(call.params, context), answer), answerThrown);
     },
 
     /** Answers a call that never reached a method, or a value that is not a call: then only `id` is known. */

@@ -1,3 +1,5 @@
+import { Pending, type Later } from '../../core/pending.js';
+
 /**
  * Shares the thread that decides and signs between the paymasters: what one asks for in a batch or on many connections is decided in
  * slices, and between two slices everybody else is served.
@@ -59,7 +61,7 @@ export function createCallTurns({
 
   return {
     /** Runs `call`, now or later, and answers what it answers. `paymaster`: whose turn it takes. */
-    run<T>(paymaster: string, kind: CallKind, call: () => T | Promise<T>): T | Promise<T> {
+    run<T>(paymaster: string, kind: CallKind, call: () => Later<T>): Later<T> {
       schedule();
       const begun = now();
       if (last !== undefined && paymaster !== last) sharedUntil = begun + sharedForMs;
@@ -72,16 +74,10 @@ export function createCallTurns({
           spentMs += now() - begun;
         }
       }
-      return new Promise((resolve, reject) => {
-        const lines = kind === 'ordinary' ? ordinary : aside;
-        lines.add(paymaster, () => {
-          try {
-            resolve(call());
-          } catch (error) {
-            reject(error);
-          }
-        });
-      });
+      const answer = new Pending<T>();
+      const lines = kind === 'ordinary' ? ordinary : aside;
+      lines.add(paymaster, () => answer.endAs(call));
+      return answer;
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Later } from '../../core/pending.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { CallKind } from './call-turns.js';
@@ -32,7 +33,7 @@ export type RpcResult = {
 
 export type RpcMethod = {
   /** Throws DomainError for every outcome that is not a result. */
-  handle(params: readonly unknown[], context: RpcContext): Promise<RpcResult>;
+  handle(params: readonly unknown[], context: RpcContext): Later<RpcResult>;
   /** `aside`: it does much more than a request and nobody waits for it to pay; see `call-turns.ts`. Default: ordinary. */
   readonly kind?: CallKind;
   /** True if clients that send this form of params read errors from HTTP 200 answers only. */

@@ -1,20 +1,19 @@
 import { DomainError, isDomainError } from '../../core/errors.js';
+import { recover, type Later } from '../../core/pending.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { ServedProfile } from '../view/served-chain.js';
 
 /**
  * In the form with a mode object a request names no EntryPoint. An operation that was made for 0.6 and comes to a paymaster of a later
- * one fails in its simulation, and what the EntryPoint answers would not tell its sender why. Rejects as `ask`.
+ * one fails in its simulation, and what the EntryPoint answers would not tell its sender why. Throws or rejects as `ask`.
  */
-export async function namingEntryPoint<T>(
+export function namingEntryPoint<T>(
   { entryPoint, entryPointVersion }: ServedProfile,
   operation: unknown,
-  ask: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
+  ask: () => Later<T>,
+): Later<T> {
+  return recover(ask, (error): never => {
     const { hasPaymasterFields } = entryPointRules[entryPointVersion].form;
     if (!isDomainError(error, 'ESTIMATION_FAILED') || !hasPaymasterFields || !isOfFirstForm(operation))
       throw error;
@@ -23,7 +22,7 @@ export async function namingEntryPoint<T>(
       `${error.message} (the operation has the form of EntryPoint 0.6, and this paymaster is for ${entryPointVersion}, ${entryPoint}: an account of another EntryPoint fails here)`,
       error.details,
     );
-  }
+  });
 }
 
 function isOfFirstForm(operation: unknown): boolean {

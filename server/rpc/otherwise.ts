@@ -1,12 +1,19 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { ErrorCode } from '../../core/error-codes.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import { after, type Later } from '../../core/pending.js';
 import { leavesTokens, type RefusalReason } from '../../core/refusal.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { isHexBytes, type Hex } from '../../core/units/hex.js';
 import { Fields, uint } from '../../core/userop/fields.js';
-import type { Sponsored, Sponsorship, SponsorRequest, TokenPaymentRequest } from '../decision/request.js';
+import type {
+  RefusedSponsorship,
+  Sponsored,
+  Sponsorship,
+  SponsorRequest,
+  TokenPaymentRequest,
+} from '../decision/request.js';
 import type { Sponsor } from '../decision/sign/sign.js';
 import { inRange } from '../decision/steps/in-range.js';
 import type { ServedProfile } from '../view/served-chain.js';
@@ -71,20 +78,29 @@ export type Either =
 type Modes = { readonly sponsor: Sponsor; readonly payInTokens: Sponsor<TokenPaymentRequest> };
 
 /** Sponsors, or else has the account pay. Throws what either throws, unless it says that no payment in tokens is signed. */
-export async function sponsorOrPay(
+export function sponsorOrPay(
   { sponsor, payInTokens }: Modes,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
   otherwise: Otherwise | undefined,
+): Later<Either> {
+  return after<Sponsorship, Either>(sponsor(paymaster, request), (sponsorship) =>
+    otherwise === undefined || sponsorship.outcome === 'sponsored' || !leavesTokens(sponsorship.refusal)
+      ? { mode: 'SPONSORED', sponsorship }
+      : payInstead(payInTokens, paymaster, { ...request, ...otherwise }, sponsorship),
+  );
+}
+
+async function payInstead(
+  payInTokens: Modes['payInTokens'],
+  paymaster: ServedPaymaster,
+  request: SponsorRequest & Otherwise,
+  sponsorship: RefusedSponsorship,
 ): Promise<Either> {
-  const sponsorship = await sponsor(paymaster, request);
-  if (otherwise === undefined || sponsorship.outcome === 'sponsored' || !leavesTokens(sponsorship.refusal))
-    return { mode: 'SPONSORED', sponsorship };
   const { reason } = sponsorship.refusal;
   try {
     const asked = {
       ...request,
-      ...otherwise,
       insteadOf: `instead of a sponsorship that was refused: ${reason}`,
     };
     const payment = await payInTokens(paymaster, asked);

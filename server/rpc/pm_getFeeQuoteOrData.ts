@@ -1,5 +1,6 @@
 import { isDomainError, unreachable } from '../../core/errors.js';
 import { leavesTokens, type Refusal } from '../../core/refusal.js';
+import type { Later } from '../../core/pending.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { requireProfile } from '../decision/facts.js';
 import type { SponsorRequest } from '../decision/request.js';
@@ -26,7 +27,7 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
-      const named = <T>(ask: () => Promise<T>) => namingEntryPoint(profile, params[0], ask);
+      const named = <T>(ask: () => Later<T>) => namingEntryPoint(profile, params[0], ask);
       switch (mode) {
         case 'SPONSORED': {
           const otherwise = readOtherwise(members, mode, 'params[1]');

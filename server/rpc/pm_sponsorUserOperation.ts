@@ -1,4 +1,5 @@
 import { unreachable } from '../../core/errors.js';
+import { after, type Later } from '../../core/pending.js';
 import { requireProfile } from '../decision/facts.js';
 import type { Sponsored, SponsorRequest, Sponsorship, TokenPaymentRequest } from '../decision/request.js';
 import type { Sponsor } from '../decision/sign/sign.js';
@@ -24,7 +25,7 @@ export type SponsorMethodDeps = {
 export function pm_sponsorUserOperation(deps: SponsorMethodDeps): RpcMethod {
   const { view, payInTokens } = deps;
   return {
-    async handle(params, context) {
+    handle(params, context) {
       const { paymaster } = context;
       const profile = requireProfile(view, paymaster);
       if (namesEntryPoint(params)) {
@@ -35,20 +36,24 @@ export function pm_sponsorUserOperation(deps: SponsorMethodDeps): RpcMethod {
         if (asked.mode === 'SPONSORED') refuseOtherwise(asked.otherwise, form.contextPath);
         // Clients of this form send placeholders as often as estimates.
         const calculateGasLimits = asked.request.calculateGasLimits ?? 'larger';
-        return renderOperationFields(await signed(deps, paymaster, asked, { calculateGasLimits }));
+        return after(signed(deps, paymaster, asked, { calculateGasLimits }), renderOperationFields);
       }
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
-      const named = <T>(ask: () => Promise<T>) => namingEntryPoint(profile, params[0], ask);
+      const named = <T>(ask: () => Later<T>) => namingEntryPoint(profile, params[0], ask);
       switch (mode) {
         case 'SPONSORED': {
           const otherwise = readOtherwise(members, mode, 'params[1]');
-          return renderEither(await named(() => sponsorOrPay(deps, paymaster, request, otherwise)));
+          return after(
+            named(() => sponsorOrPay(deps, paymaster, request, otherwise)),
+            renderEither,
+          );
         }
         case 'ERC20':
           readOtherwise(members, mode, 'params[1]');
-          return paid(
-            await named(() => payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) })),
+          return after(
+            named(() => payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) })),
+            paid,
           );
         case undefined:
           throw modeRequired();
@@ -61,15 +66,18 @@ export function pm_sponsorUserOperation(deps: SponsorMethodDeps): RpcMethod {
 }
 
 /** Signed data in the mode that is asked for; a refusal is an error. */
-export async function signed(
+export function signed(
   { sponsor, payInTokens }: SponsorMethodDeps,
   paymaster: ServedPaymaster,
   { mode, request }: ModeRequest,
   limits: Pick<SponsorRequest, 'calculateGasLimits' | 'keepsPaymasterGas'>,
-): Promise<Sponsored> {
-  return mode === 'ERC20'
-    ? requireSponsored(await payInTokens(paymaster, { ...request, ...limits }), { isPayer: true })
-    : requireSponsored(await sponsor(paymaster, { ...request, ...limits }), { isPayer: false });
+): Later<Sponsored> {
+  const isPayer = mode === 'ERC20';
+  const asked =
+    mode === 'ERC20'
+      ? payInTokens(paymaster, { ...request, ...limits })
+      : sponsor(paymaster, { ...request, ...limits });
+  return after(asked, (sponsorship) => requireSponsored(sponsorship, { isPayer }));
 }
 
 const paid = (payment: Sponsorship): RpcResult =>

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { tighterLimits } from '../../core/config/rate-limits.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import { after, isLater, recover, type Later } from '../../core/pending.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import { passHeader } from '../../core/config/pass.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -62,24 +63,21 @@ export function createRpcRouter(given: RpcRouterDeps): RpcRouter {
       const admitted = admit(isDomainError(caller) ? client : caller.paymasterId, client);
       readBody(request, admitted, limits, (body) => {
         if (body === undefined) admitted.release();
-        else void respond({ request, response, requestId, callerRequestId, caller }, body, admitted);
+        else respond({ request, response, requestId, callerRequestId, caller }, body, admitted);
       });
     }
 
-    async function respond(
-      asked: CallerRequest,
-      body: ReadBody | UnreadBody,
-      admitted: AdmittedBody,
-    ): Promise<void> {
+    function respond(asked: CallerRequest, body: ReadBody | UnreadBody, admitted: AdmittedBody): void {
       const origin = originOf(asked);
-      try {
-        writeAnswer(response, await answer(deps, asked, body), requestId, origin);
-      } catch (error) {
+      const release = (): void => admitted.release();
+      const written = recover(
+        () => after(answer(deps, asked, body), (it) => writeAnswer(response, it, requestId, origin)),
         // Failures inside become answers. Anything that still throws is a bug, which must not leave a client waiting.
-        writeAnswer(response, deps.calls.fail({ id: 'null' }, error, requestId), requestId, origin);
-      } finally {
-        admitted.release();
-      }
+        (error) =>
+          writeAnswer(response, deps.calls.fail({ id: 'null' }, error, requestId), requestId, origin),
+      );
+      if (isLater(written)) written.then(release, release);
+      else release();
     }
   };
 }
@@ -94,7 +92,7 @@ type CallerRequest = {
   readonly caller: Caller;
 };
 
-type Answering = HttpAnswer | Promise<HttpAnswer>;
+type Answering = Later<HttpAnswer>;
 type AnswerDeps = RpcRouterDeps & { readonly turns: CallTurns };
 
 /** Reading a longer text takes so long that it waits for its turn. */
@@ -111,7 +109,7 @@ function answer(deps: AnswerDeps, asked: CallerRequest, body: ReadBody | UnreadB
     typeof body === 'string' && body.length < longText
       ? parse(body)
       : turns.run(shareOf(caller), 'ordinary', () => parse(body));
-  return parsed instanceof Promise ? parsed.then(answerParsed) : answerParsed(parsed);
+  return after<unknown, HttpAnswer>(parsed, answerParsed);
 
   function answerParsed(value: unknown): Answering {
     if (isDomainError(value)) return calls.fail({ id: 'null' }, value, requestId);
@@ -151,7 +149,7 @@ function answerCall(
   deps: AnswerDeps,
   { request, response, requestId, callerRequestId, caller }: CallerRequest,
   value: unknown,
-): CallAnswer | Promise<CallAnswer> {
+): Later<CallAnswer> {
   const call = parseCall(value);
   if ('error' in call) return deps.calls.reject(call, requestId);
   if (isDomainError(caller)) return deps.calls.fail(call satisfies RpcCall, caller, requestId);

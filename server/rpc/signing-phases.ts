@@ -1,3 +1,4 @@
+import type { Later } from '../../core/pending.js';
 import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type {
   FinalizeRequest,
@@ -40,7 +41,7 @@ export async function answerPhase(
   const decide = <Request extends SponsorRequest>(
     { commit, finalize }: Phases<Request>,
     request: Request,
-  ): Promise<Sponsorship> =>
+  ): Later<Sponsorship> =>
     isCommit
       ? commit(paymaster, { ...request, calculateGasLimits: calculated ? 'missing' : false })
       : finalize(paymaster, {

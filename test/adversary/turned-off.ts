@@ -32,6 +32,10 @@ export function bound(store: UsageStore): UsageStore {
   return {
     now: () => store.now(),
     reserve: (request) => store.reserve(request),
+    // Also where somebody puts another `reserve` in its place.
+    push(request) {
+      return this.reserve(request);
+    },
     takeBack: (promise) => store.takeBack(promise),
     dropCommits: (chainId) => store.dropCommits(chainId),
     peek: (request) => store.peek(request),

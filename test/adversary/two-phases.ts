@@ -34,7 +34,9 @@ export async function commit(
   const found = signing(usage, configs, asked, present);
   if (found === undefined) return undefined;
   const deps = { ...found.deps, accounts };
-  return answered(found, asked, (mode) => createCommit(deps, mode)(found.facts.paymaster, requestOf(asked)));
+  return answered(found, asked, async (mode) =>
+    createCommit(deps, mode)(found.facts.paymaster, requestOf(asked)),
+  );
 }
 
 /** The second phase, of data that a commit has answered. */
@@ -47,7 +49,7 @@ export async function finalize(
   const found = signing(usage, configs, asked, present);
   if (found === undefined) return undefined;
   const deps = { ...found.deps, accounts };
-  return answered(found, asked, (mode) =>
+  return answered(found, asked, async (mode) =>
     createFinalize(deps, mode, mode.finalize)(found.facts.paymaster, { ...requestOf(asked), committed }),
   );
 }

@@ -184,7 +184,7 @@ function payerOver(url: string, profile: DevProfile): (op: UserOperation) => Pro
     clock: systemClock,
   };
   const sponsor = createSponsor(deps, tokenMode(deps));
-  return (op) =>
+  return async (op) =>
     sponsor(paymaster, {
       op,
       method: 'pm_sponsorUserOperation',

@@ -36,26 +36,25 @@ export class PostgresRows implements RowStore {
 
   turn<T>(
     chainId: number,
-    wanted: Wanted,
+    wanted: () => Wanted,
     decide: (turn: Turn, now: EpochMs) => T,
     promisesNothing?: (result: T) => boolean,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#process.assertUsable();
       const call = {
-        wanted,
+        wanted: wanted(),
         decide,
         promisesNothing: promisesNothing as Call['promisesNothing'],
-        resolve: resolve as Call['resolve'],
-        reject,
+        answer: { resolve: resolve as Call['answer']['resolve'], reject },
       };
       this.#queues[chainId % slotCount]!.add(chainId, call);
     });
   }
 
-  async look<T>(chainId: number, wanted: Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T> {
+  async look<T>(chainId: number, wanted: () => Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T> {
     const expected = await this.#process.expected(chainId);
-    const names = wantedRows([wanted]);
+    const names = wantedRows([wanted()]);
     const lastTurn = this.#process.lastTurn(chainId);
     const answers = await this.#process.reading(async (client) => {
       const all = [];

@@ -5,7 +5,7 @@ import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { closing } from '../../postgres/client.js';
 import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
-import { answerRefusals, decideAll } from '../calls.js';
+import { answer, decideAll, isRefusal, type Decided } from '../calls.js';
 import { wantedRows, type WantedRows } from './names.js';
 import type { PostgresProcess } from './process.js';
 import {
@@ -86,7 +86,7 @@ export class Slot {
         }
         this.#process.failed(error);
         const refusal = isDomainError(error) ? error : unavailable(error);
-        for (const { reject } of calls) reject(refusal);
+        for (const call of calls) call.answer.reject(refusal);
         return;
       }
   }
@@ -118,7 +118,7 @@ export class Slot {
   async #halves(chainId: number, calls: readonly Call[], isAlone: boolean, error: unknown): Promise<void> {
     if (calls.length === 1) {
       this.#process.failed(error);
-      calls[0]!.reject(
+      calls[0]!.answer.reject(
         new DomainError('INTERNAL', 'the usage store does not take a value of the request', { cause: error }),
       );
       return;
@@ -168,15 +168,19 @@ export class Slot {
       const chain = chainRowOf(read.chain, epoch.since);
       const rows = new TurnRows(chainId, wanted, read.rows, { chain, sequence: number, place: 0 });
       const turn = new Turn(chainId, rows);
-      const decided = decideAll(calls, turn, now);
+      const decided: Decided[] = [];
+      decideAll(calls, turn, now, decided);
       const changes = turn.changes();
       if (changes !== undefined && !isAlone && changesSharedFence(changes, rows))
         throw new Again('a fence changes', { isAlone: true });
-      const answer = answerRefusals(decided);
+      const { refused = [], promised = [] } = Object.groupBy(decided, (one) =>
+        isRefusal(one) ? 'refused' : 'promised',
+      );
+      refused.forEach(answer);
       if (changes === undefined) {
         client.trip([rollback], answerMs).catch(() => this.#drop());
         this.#process.acknowledged(chainId, 0, number);
-        return answer();
+        return promised.forEach(answer);
       }
       isWritten = true;
       await this.#write(client, chainId, changes, {
@@ -188,7 +192,7 @@ export class Slot {
         seen,
       });
       this.#process.acknowledged(chainId, totalOf(read.server) + 1, number);
-      answer();
+      promised.forEach(answer);
     } catch (error) {
       // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
       if (!isWritten && client.isOpen) client.trip([rollback], answerMs).catch(() => this.#drop());

@@ -39,7 +39,7 @@ export class TurnQueue {
     const paymasterId = call.wanted.reservations?.[0]?.paymasterId ?? '';
     const ofPaymaster = this.#perPaymaster.get(paymasterId) ?? 0;
     if (this.#waiting.length >= maxWaiting) {
-      if (ofPaymaster >= maxWaiting * paymasterShare) return call.reject(busy());
+      if (ofPaymaster >= maxWaiting * paymasterShare) return call.answer.reject(busy());
       this.#refuseOneOfMany();
     }
     this.#waiting.push({ chainId, call, paymasterId, since: performance.now() });
@@ -94,12 +94,12 @@ export class TurnQueue {
   #refuseOneOfMany(): void {
     const [most] = [...this.#perPaymaster].toSorted(([, a], [, b]) => b - a);
     const newest = this.#waiting.findLast(({ paymasterId }) => paymasterId === most?.[0]);
-    for (const { call } of this.#remove((one) => one === newest)) call.reject(busy());
+    for (const { call } of this.#remove((one) => one === newest)) call.answer.reject(busy());
   }
 
   #refuseLate(): void {
     const oldest = performance.now() - maxWaitMs;
-    for (const { call } of this.#remove(({ since }) => since <= oldest)) call.reject(busy());
+    for (const { call } of this.#remove(({ since }) => since <= oldest)) call.answer.reject(busy());
     const [first] = this.#waiting;
     this.#timer =
       first === undefined

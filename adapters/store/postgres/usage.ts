@@ -110,7 +110,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
   const usage = usageOver(rows, new UsageFullness(metrics, { now: () => process.now() }));
   const maintenance = startMaintenance(process, usage, log);
   const noted = notedReserve(
-    (request) => usage.reserve(request),
+    (request) => usage.push(request),
     epochs,
     ({ promise }) => promise.validUntil * 1000 - process.now() - clocksApartMs,
   );
@@ -128,7 +128,8 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
   return {
     ...usage,
     opened: () => opening.opened(),
-    reserve: (request) => noted.reserve(request),
+    push: (request) => noted.push(request),
+    reserve: async (request) => noted.push(request),
     capacity: () => 5_000_000,
     ping,
     ledger: { add: (records) => process.write(ledgerStatements(records.map(alone))) },

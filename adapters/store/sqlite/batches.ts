@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../../../core/ledger/record.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import { Turn } from '../../../core/usage/turn.js';
 import type { Clock } from '../../../core/units/time.js';
-import { answerRefusals, decideAll, type TurnCall } from '../calls.js';
+import { answer, decideAll, isRefusal, type Decided, type TurnCall } from '../calls.js';
 import type { ChainRows } from './chain-rows.js';
 import type { StoredUsage } from './stored-usage.js';
 import type { ChainWrite, KeptText } from './usage-tables.js';
@@ -74,6 +74,13 @@ export class Batches {
     return this.#batch;
   }
 
+  add(chainId: number, call: TurnCall): void {
+    const { calls } = this.open();
+    const known = calls.get(chainId);
+    if (known === undefined) calls.set(chainId, [call]);
+    else known.push(call);
+  }
+
   /** A call alone never waits; `known`: calls that the turn before had. */
   #endOrWait(known: number, turns: number): void {
     const batch = this.#batch!;
@@ -90,22 +97,26 @@ export class Batches {
     this.#batch = undefined;
     clearImmediate(batch.timer);
     const { calls, committed } = batch;
+    const decided: Decided[] = [];
+    let failure: { readonly error: unknown } | undefined;
     try {
       const turns = new Map<number, Turn>();
-      const answers: (() => void)[] = [];
       for (const [chainId, ofChain] of calls) {
         const turn = new Turn(chainId, this.#stored.rows(chainId));
         turns.set(chainId, turn);
-        answers.push(answerRefusals(decideAll(ofChain, turn, this.#clock.now())));
+        decideAll(ofChain, turn, this.#clock.now(), decided);
       }
       this.#write(batch, turns);
       committed.resolve();
-      for (const answer of answers) answer();
     } catch (error) {
+      failure = { error };
       committed.reject(error);
-      // Those that are answered stay so.
-      for (const { reject } of [...calls.values()].flat()) reject(error);
     }
+    // Nobody goes on before the rows are those of the commit: who goes on may ask this store again at once.
+    for (const one of decided) if (failure === undefined || isRefusal(one)) answer(one);
+    // Those that were answered stay so.
+    if (failure !== undefined)
+      for (const ofChain of calls.values()) for (const call of ofChain) call.answer.reject(failure.error);
   }
 
   #write({ own, messages, records }: Batch, turns: ReadonlyMap<number, Turn>): void {

@@ -4,6 +4,7 @@ import { DomainError } from '../../../core/errors.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
 import type { Metrics } from '../../../core/metrics.js';
+import { Pending, type Later } from '../../../core/pending.js';
 import { balanceOf } from '../../../core/usage/accounts.js';
 import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
@@ -70,23 +71,24 @@ export class SqliteRows implements RowStore, KeptTexts, KeptEpochs, LedgerWriter
 
   turn<T>(
     chainId: number,
-    _: Wanted,
+    _: () => Wanted,
     decide: (turn: Turn, now: EpochMs) => T,
     promisesNothing?: (result: T) => boolean,
-  ): Promise<T> {
-    const call = (): Promise<T> =>
-      new Promise<T>((resolve, reject) => {
+  ): PromiseLike<T> {
+    const call = (): PromiseLike<T> => {
+      const answer = new Pending<T>();
+      try {
         this.#assertUsableToWrite();
-        const { calls } = this.#batches.open();
-        const call = { decide, promisesNothing, resolve, reject };
-        const known = calls.get(chainId);
-        if (known === undefined) calls.set(chainId, [call]);
-        else known.push(call);
-      });
+        this.#batches.add(chainId, { decide, promisesNothing, answer });
+      } catch (error) {
+        answer.reject(error);
+      }
+      return answer;
+    };
     return this.#isKnown(chainId) ? call() : this.#intact(chainId, call);
   }
 
-  look<T>(chainId: number, _: Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T> {
+  look<T>(chainId: number, _: () => Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T> {
     return this.#intact(chainId, () => {
       const rows = this.#rows(chainId);
       const turn = new Turn(chainId, rows);
@@ -275,7 +277,7 @@ export class SqliteRows implements RowStore, KeptTexts, KeptEpochs, LedgerWriter
   }
 
   /** Throws UNAVAILABLE while the data of the chain are lost. */
-  async #intact<T>(chainId: number, call: () => T | Promise<T>): Promise<T> {
+  async #intact<T>(chainId: number, call: () => Later<T>): Promise<T> {
     if (this.#isKnown(chainId)) return call();
     const called = this.#deps.epochs().of(chainId).then(call);
     this.#waiting.add(called);

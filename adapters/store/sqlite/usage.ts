@@ -74,13 +74,14 @@ export function createUsageStoreOver(
     const mirror = options.epochMirror ?? createMemoryEpochMirror();
     const epochs = new UsageEpochs({ store: rows, mirror, clock, log, metrics });
     const noted = notedReserve(
-      (request) => usage.reserve(request),
+      (request) => usage.push(request),
       epochs,
       ({ promise }) => promise.validUntil * 1000 - clock.now(),
     );
     return {
       ...usage,
-      reserve: (request) => noted.reserve(request),
+      push: (request) => noted.push(request),
+      reserve: async (request) => noted.push(request),
       capacity: () => Infinity,
       ping: () => rows.ping(),
       async stop() {

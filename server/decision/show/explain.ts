@@ -22,7 +22,7 @@ export function createExplain<Request extends SponsorRequest, C extends Case>(
   { gather, steps }: Pick<Mode<Request, C>, 'gather' | 'steps'>,
   show: (on: C, trace: Trace, request: Request) => object | Promise<object>,
 ): Explain<Request> {
-  return (paymaster, request, unasked) =>
+  return async (paymaster, request, unasked) =>
     withFreshConfig<object>(view, paymaster, async (current) => {
       const on = gather(current, request);
       const trace = await runToEnd(steps, on, unasked);

@@ -1,10 +1,11 @@
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { after, type Later } from '../../../core/pending.js';
 import { signatureOf } from '../../../core/paymaster/signer.js';
 import type { Refusal } from '../../../core/refusal.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock } from '../../../core/units/time.js';
 import { reserve } from '../../../core/usage/plan.js';
-import type { UsageStore } from '../../../core/usage/usage-store.js';
+import type { DecidingUsage } from '../../../core/usage/usage-store.js';
 import type { ConfigView } from '../../view/config-view.js';
 import { isOpen, type ServedPaymaster } from '../../view/served-paymaster.js';
 import type { DecisionRecords } from '../decision-record.js';
@@ -21,7 +22,7 @@ import { outcomeOf } from '../usage.js';
 
 export type SignDeps = {
   readonly view: Pick<ConfigView, 'refresh' | 'isCurrent'>;
-  readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'capacity'>;
+  readonly usage: Pick<DecidingUsage, 'now' | 'reserve' | 'capacity'>;
   readonly signing: SigningBatch;
   readonly clock: Clock;
   /** Absent: nothing is recorded. */
@@ -38,7 +39,7 @@ export type SignDeps = {
 export type Sponsor<Request = SponsorRequest> = (
   paymaster: ServedPaymaster,
   request: Request,
-) => Promise<Sponsorship>;
+) => Later<Sponsorship>;
 
 /**
  * Runs the steps of a mode until the first refusal, then reserves and signs. A refusal is an answer. Throws
@@ -54,36 +55,45 @@ export function createSponsor<Request extends SponsorRequest, C extends Case, Te
     withFreshConfig(deps.view, paymaster, (current) => attempt(deps, mode, mode.gather(current, request)));
 }
 
-async function attempt<C extends Case, Terms extends Window>(
+function attempt<C extends Case, Terms extends Window>(
   deps: SignDeps,
   mode: Mode<never, C, Terms>,
   on: C,
-): Promise<Sponsorship | 'stale'> {
-  const { usage, signing, clock, records, hashes, takeBack } = deps;
+): Later<Sponsorship | 'stale'> {
   if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
-  const running = decideSteps(deps, mode, on);
-  const decided = running instanceof Promise ? await running : running;
-  if (decided.outcome !== 'passed') return decided.answer;
-  const { op } = decided;
+  return after<Decided, Sponsorship | 'stale'>(decideSteps(deps, mode, on), (decided) =>
+    decided.outcome === 'passed' ? promise(deps, mode, on, decided.op) : decided.answer,
+  );
+}
 
+/** Reserves, and signs in the turn of the store in which the reservation became durable. */
+function promise<C extends Case, Terms extends Window>(
+  deps: SignDeps,
+  mode: Mode<never, C, Terms>,
+  on: C,
+  op: FinalUserOperation,
+): Later<Sponsorship | 'stale'> {
+  const { usage, signing, clock, records, hashes, takeBack } = deps;
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const { promised: drafted, terms, toSign } = mode.draft(on, op, clock.now());
   const signed = hashes?.of(drafted);
   const promised = withHashes(drafted, signed?.hashes);
   const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
   const plan = replanReservation(on.usage, promised, usage.capacity(), record);
-  const answer = await reserve(usage, plan);
-  const reserved = outcomeOf(on, answer);
-  if (reserved === 'stale') return 'stale';
-  if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
-  signed?.recorded();
-  const ended = await signing.sign(on.signer, toSign, on.paymaster.paymasterId);
-  // Where a signature may exist, what was reserved stays until the promise has expired.
-  if (ended.outcome === 'unsigned') await takeBack?.(promised);
-  const signature = signatureOf(ended);
-  const paymasterAndData = mode.encode(on, op, terms, signature);
-  signed?.note(paymasterAndData);
-  return sponsored(mode, on, op, { promised, terms, paymasterAndData });
+  return reserve(usage, plan).then((answer) => {
+    const reserved = outcomeOf(on, answer);
+    if (reserved === 'stale') return 'stale';
+    if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
+    signed?.recorded();
+    return signing.sign(on.signer, toSign, on.paymaster.paymasterId).then((ended) =>
+      // Where a signature may exist, what was reserved stays until the promise has expired.
+      after(ended.outcome === 'unsigned' ? takeBack?.(promised) : undefined, () => {
+        const paymasterAndData = mode.encode(on, op, terms, signatureOf(ended));
+        signed?.note(paymasterAndData);
+        return sponsored(mode, on, op, { promised, terms, paymasterAndData });
+      }),
+    );
+  });
 }
 
 type Decided =
@@ -95,10 +105,8 @@ export function decideSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
   mode: Pick<Mode<never, C>, 'steps' | 'subject'>,
   on: C,
-): Decided | Promise<Decided> {
-  const running = runToRefusal(mode.steps, on);
-  if (running instanceof Promise) return running.then((outcome) => afterSteps(deps, mode, on, outcome));
-  return afterSteps(deps, mode, on, running);
+): Later<Decided> {
+  return after(runToRefusal(mode.steps, on), (outcome) => afterSteps(deps, mode, on, outcome));
 }
 
 function afterSteps<C extends Case>(

@@ -1,3 +1,4 @@
+import { Pending } from '../../../core/pending.js';
 import type { Signer, Signing, SigningItem } from '../../../core/paymaster/signer.js';
 import type { Instruments } from '../../ops/instruments.js';
 
@@ -14,7 +15,7 @@ import type { Instruments } from '../../ops/instruments.js';
  */
 export type SigningBatch = {
   /** `share`: the paymaster for which it is signed. */
-  sign(signer: Signer, item: SigningItem, share: string): Promise<Signing>;
+  sign(signer: Signer, item: SigningItem, share: string): PromiseLike<Signing>;
 };
 
 /** 32 native signatures take about a millisecond and a half. */
@@ -23,7 +24,7 @@ const defaultMaxPerTurn = 32;
 type Waiting = {
   readonly signer: Signer;
   readonly item: SigningItem;
-  readonly resolve: (signed: Signing) => void;
+  readonly signed: Pending<Signing>;
 };
 
 type SigningBatchDeps = {
@@ -50,12 +51,13 @@ export function createSigningBatch(deps: SigningBatchDeps): SigningBatch {
 
   return {
     sign(signer, { digest, preImage }, share) {
-      return new Promise((resolve) => {
-        queue.push({ signer, item: { digest, preImage, share }, resolve });
-        if (scheduled) return;
+      const signed = new Pending<Signing>();
+      queue.push({ signer, item: { digest, preImage, share }, signed });
+      if (!scheduled) {
         scheduled = true;
         process.nextTick(flush);
-      });
+      }
+      return signed;
     },
   };
 }
@@ -86,11 +88,15 @@ function settle(group: readonly Waiting[], answers: readonly (Signing | Promise<
   }
   group.forEach((waiting, index) => {
     const answer = answers[index]!;
-    if (answer instanceof Promise) answer.then(waiting.resolve, (error: unknown) => fail([waiting], error));
-    else waiting.resolve(answer);
+    if (answer instanceof Promise)
+      answer.then(
+        (signed) => waiting.signed.resolve(signed),
+        (error: unknown) => fail([waiting], error),
+      );
+    else waiting.signed.resolve(answer);
   });
 }
 
 function fail(group: readonly Waiting[], error: unknown): void {
-  for (const waiting of group) waiting.resolve({ outcome: 'unknown', error });
+  for (const waiting of group) waiting.signed.resolve({ outcome: 'unknown', error });
 }

@@ -13,7 +13,7 @@ import { bytesToHex, type Hex } from '../../../core/units/hex.js';
 import { hashPair } from '../../../core/usage/operation-hashes.js';
 import { peek, reserve } from '../../../core/usage/plan.js';
 import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
-import type { UsageStore } from '../../../core/usage/usage-store.js';
+import type { DecidingUsage } from '../../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../../core/userop/account-validation.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { withFreshConfig } from '../fresh-config.js';
@@ -26,7 +26,7 @@ import type { Case, Finalize, Mode, Window } from '../step.js';
 import { isServedNewer, outcomeOf } from '../usage.js';
 
 export type TwoPhaseDeps = SignDeps & {
-  readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'>;
+  readonly usage: Pick<DecidingUsage, 'now' | 'reserve' | 'peek' | 'capacity'>;
   readonly accounts: AccountValidator;
 };
 
@@ -153,7 +153,7 @@ function phasePlan(
     readonly paymasterAndData: Hex;
     readonly record: Decision | undefined;
   },
-  usage: Pick<UsageStore, 'capacity'>,
+  usage: Pick<DecidingUsage, 'capacity'>,
 ): (now: Parameters<ReturnType<typeof planReservation>>[0]) => PlannedReservation {
   const { promised, op, paymasterAndData, record } = committed;
   const plan = planReservation(promised, usage.capacity(), record);

@@ -14,7 +14,7 @@ function slowQueue(fits: (call: Call) => boolean = () => false) {
     // As after a turn that has failed and is tried again.
     const joined = isAlone ? [] : [...join(fits), ...join(fits)];
     turns.push(calls.length + joined.length);
-    for (const { resolve } of [...calls, ...joined]) resolve('done' as never);
+    for (const { answer } of [...calls, ...joined]) answer.resolve('done' as never);
   });
   const ask = (paymasterId: string, { chain = 1, alone = false } = {}): Promise<unknown> =>
     new Promise<unknown>((resolve, reject) => {
@@ -23,8 +23,7 @@ function slowQueue(fits: (call: Call) => boolean = () => false) {
         wanted: { reservations: [key], ...(alone ? { alone } : {}) },
         decide: () => undefined,
         promisesNothing: undefined,
-        resolve: resolve as Call['resolve'],
-        reject,
+        answer: { resolve, reject },
       };
       queue.add(chain, call);
     });

@@ -74,6 +74,10 @@ export class UsageModel implements UsageStore {
     return this.#clock.now();
   }
 
+  push(request: ReserveRequest): Promise<ReserveResult> {
+    return this.reserve(request);
+  }
+
   async reserve(request: ReserveRequest): Promise<ReserveResult> {
     const chain = this.#chain(request.key.chainId);
     const result = this.#decide(chain, request);

@@ -124,7 +124,8 @@ export function createService(clock: Clock, config: ChainConfig, feed: PriceFeed
         },
         mode,
       );
-      const result = await sponsor(asked.paymaster, requestOf(asked)).then(
+      const sponsored = (async () => sponsor(asked.paymaster, requestOf(asked)))();
+      const result = await sponsored.then(
         (sponsorship): Answered['result'] => {
           if (sponsorship.outcome === 'sponsored')
             return { outcome: 'signed', validUntil: sponsorship.validUntil };

@@ -293,9 +293,10 @@ type Ways = {
 
 const ways: Readonly<Record<'SPONSORED' | 'ERC20', Ways>> = {
   SPONSORED: {
-    sponsor: (at) => {
+    sponsor: async (at) => {
       const { deps, paymaster, request } = decisionOf(at);
-      return answerOf(createSponsor(deps, sponsoredMode(deps))(paymaster, request));
+      const sponsor = createSponsor(deps, sponsoredMode(deps));
+      return answerOf((async () => sponsor(paymaster, request))());
     },
     explain: (at, unasked) => {
       const { deps, paymaster, request } = decisionOf(at);
@@ -309,9 +310,10 @@ const ways: Readonly<Record<'SPONSORED' | 'ERC20', Ways>> = {
     },
   },
   ERC20: {
-    sponsor: (at) => {
+    sponsor: async (at) => {
       const { deps, paymaster, request } = decisionOf(at);
-      return answerOf(createSponsor(deps, tokenMode(deps))(paymaster, request));
+      const sponsor = createSponsor(deps, tokenMode(deps));
+      return answerOf((async () => sponsor(paymaster, request))());
     },
     explain: (at, unasked) => {
       const { deps, paymaster, request } = decisionOf(at);
