@@ -1,8 +1,8 @@
-import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
-import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { userOpHasher } from '../../../core/entry-point/user-op-hash.js';
 import { signatureToTail } from '../../../core/paymaster/tail.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { hashPair } from '../../../core/usage/operation-hashes.js';
+import type { ServedProfile } from '../../view/served-chain.js';
 import type { Promised } from '../reservation.js';
 
 /** So many reservations, and those before them up to as many, are remembered with their last signatures. */
@@ -10,14 +10,12 @@ const most = 500;
 /** Signatures of one reservation that wait for the next one. */
 const mostOfOne = 8;
 
-/** Hex digits of an operation that is kept until then; a larger one is hashed at once. */
-const largest = 20_000;
-
-type Noted = { readonly digest: Hex; readonly hashesOf: () => readonly Hex[] };
+type Noted = { readonly digest: Hex; readonly hashes: readonly Hex[] };
 
 /**
  * The hashes of operations that this process has signed lately. A hash over a signature is not known when its promise is recorded, so
- * the next promise of the same reservation carries it. It is computed only then: most operations are promised once.
+ * the next promise of the same reservation carries it. Most operations are promised once, and hashing is still cheaper than keeping
+ * them: kept operations outlive the young generation, and the garbage collector took three times as long for them.
  */
 export function createSignedHashes() {
   // Two maps, of which the older one is forgotten as a whole: to find the oldest name in one map takes longer with every deletion.
@@ -70,27 +68,33 @@ type HashesOfReservation = {
   note(paymasterAndData: Hex): void;
 };
 
+/** What depends on the profile alone is hashed once. */
+const hashers = new WeakMap<ServedProfile, ReturnType<typeof userOpHasher>>();
+
+function hasherOf(profile: ServedProfile, chainId: number): ReturnType<typeof userOpHasher> {
+  const known = hashers.get(profile);
+  if (known !== undefined) return known;
+  const { entryPoint, entryPointVersion: version } = profile;
+  const hasher = userOpHasher({ version, entryPoint, chainId });
+  hashers.set(profile, hasher);
+  return hasher;
+}
+
 function nameOf({ paymaster, profile, op }: Promised): string {
   return `${op.nonce.toString(16)}/${op.sender}/${profile.entryPointKey}/${paymaster.paymasterId}`;
 }
 
 function textOf(noted: readonly Noted[]): Hex | undefined {
-  const pairs = noted.flatMap(({ digest, hashesOf }) => hashesOf().map((hash) => hashPair(digest, hash)));
+  const pairs = noted.flatMap(({ digest, hashes }) => hashes.map((hash) => hashPair(digest, hash)));
   return pairs.length === 0 ? undefined : `0x${pairs.join('')}`;
 }
 
 function notedOf({ promise, op, profile, paymaster }: Promised, paymasterAndData: Hex): Noted {
-  const { entryPoint, entryPointVersion: version } = profile;
   // Anyone who mines it may move the signature to the tail.
   const forms = profile.readsTail
     ? [paymasterAndData, signatureToTail(paymasterAndData)]
     : [paymasterAndData];
-  const hashesOf = (): readonly Hex[] =>
-    forms.flatMap((data) => userOpHash(op, data, { version, entryPoint, chainId: paymaster.chainId }) ?? []);
-  const known = sizeOf(op) > largest ? hashesOf() : undefined;
-  return { digest: promise.digest, hashesOf: () => known ?? hashesOf() };
-}
-
-function sizeOf({ initCode, callData }: FinalUserOperation): number {
-  return initCode.length + callData.length;
+  const hash = hasherOf(profile, paymaster.chainId);
+  const hashes = forms.flatMap((data) => hash(op, data) ?? []);
+  return { digest: promise.digest, hashes };
 }
