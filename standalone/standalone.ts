@@ -161,6 +161,10 @@ async function startParts(
     webhookRules,
     platform: config.platform,
     reports,
+    onReports(handler) {
+      reports.onChange(handler);
+      epochMirror.onChange(handler);
+    },
     usageEpochs: epochMirror,
     rpcUrlOf: ({ chainId }, apiKey) => `${publicOrigin}/api/v1/${chainId}/${apiKey}`,
     ...ambient,

@@ -77,11 +77,18 @@ export function createReports(
   };
 }
 
-/** For servers and an operator in the same process. */
-export function createMemoryReports(deps: Parameters<typeof createReports>[1]): Reports {
+/** For servers and an operator in the same process, which hears of each report at once. */
+export function createMemoryReports(
+  deps: Parameters<typeof createReports>[1],
+): Reports & { onChange(handler: () => void): void } {
   let texts: Texts = {};
-  return createReports(
-    { read: async () => texts, update: async (change) => void (texts = change(texts)) },
-    deps,
-  );
+  const handlers = new Set<() => void>();
+  const update: ReportTexts['update'] = async (change) => {
+    texts = change(texts);
+    for (const handler of handlers) handler();
+  };
+  return {
+    ...createReports({ read: async () => texts, update }, deps),
+    onChange: (handler) => void handlers.add(handler),
+  };
 }

@@ -19,9 +19,9 @@ import type { LossReporter } from './loss-reporter.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
 import { Progress, type Stall } from './progress.js';
+import { ReadAllowance } from './read-allowance.js';
 import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
-import type { EpochMs } from '../../core/units/time.js';
 
 export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: ChainFollowerDeps['usage'] & Pick<UsageStore, 'dropCommits' | 'liveCount'>;
@@ -53,6 +53,8 @@ const pausesMs = { withoutConfirmations: 500, withConfirmations: 2_000 } as cons
 /** On a chain without a new block the store is asked as often as on chains with confirmations. */
 const quietMs = pausesMs.withConfirmations;
 const longestPauseMs = 30_000;
+/** While the usage data are lost: somebody who accepts the loss waits for this. */
+const longestLostPauseMs = 5_000;
 const superviseMs = 250;
 /** How often a replica asks who follows a chain; the lease lasts ten seconds. */
 const leaseCheckMs = 2_000;
@@ -166,7 +168,8 @@ export function createFollower(deps: FollowerDeps) {
         meter.failure(chainId, state.follower.head);
         // Logged once; after that the metric and the age of the balances show it.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
-        nextMs = Math.min(longestPauseMs, nextMs * 2 ** Math.min(state.failures, 10));
+        const longestMs = isOfLoss(error) ? longestLostPauseMs : longestPauseMs;
+        nextMs = Math.min(longestMs, nextMs * 2 ** Math.min(state.failures, 10));
       }
       await look(chainId, state, trouble);
       await pause(nextMs, signal);
@@ -229,7 +232,7 @@ export function createFollower(deps: FollowerDeps) {
         : undefined;
       return round;
     } catch (error) {
-      const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
+      const isLost = isOfLoss(error);
       if (isLost) await recovery.recover(chainId, acceptedLossOf(chainId));
       // Another replica may reach a node that this one cannot.
       if (!isLost) {
@@ -325,30 +328,11 @@ export function createFollower(deps: FollowerDeps) {
   };
 }
 
+function isOfLoss(error: unknown): boolean {
+  return isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
+}
+
 /** Nothing to do, and nothing that it waits for. */
 function isIdle({ cursor, isComplete, waitsAt }: Round): boolean {
   return cursor === undefined && isComplete && waitsAt === undefined;
-}
-
-/** How many balances of new wallets are read per second for one organisation: each costs the node two or three calls. */
-export const readsPerSecond = 5;
-
-/** Keeps an organisation with many wallets from using up the node's calls for everybody else. */
-export class ReadAllowance {
-  #second = 0;
-  readonly #taken = new Map<string, number>();
-
-  /** Throws UNAVAILABLE (DEPOSIT_UNKNOWN) once the second's reads are used up. */
-  take(organisation: string, now: EpochMs): void {
-    const second = Math.floor(now / 1000);
-    if (second !== this.#second) this.#taken.clear();
-    this.#second = second;
-    const taken = this.#taken.get(organisation) ?? 0;
-    if (taken >= readsPerSecond)
-      throw new DomainError('UNAVAILABLE', `${organisation} asked for ${taken} new balances in a second`, {
-        reason: 'DEPOSIT_UNKNOWN',
-        retryAfterSeconds: 1,
-      });
-    this.#taken.set(organisation, taken + 1);
-  }
 }

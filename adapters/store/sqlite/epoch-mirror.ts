@@ -17,6 +17,8 @@ import { migrate } from '../../sqlite/migrate.js';
  */
 type SqliteEpochMirror = EpochMirror &
   EpochCopies & {
+    /** Called after each copy is written: what {@link EpochCopies} holds of a loss may have changed. */
+    onChange(handler: () => void): void;
     /** Deletes the copy of a chain that was started anew: promises made on the former chain bind nobody. */
     forget(chainId: number): void;
     /**
@@ -52,14 +54,19 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
     }
   }
 
+  const handlers = new Set<() => void>();
   return {
+    onChange: (handler) => void handlers.add(handler),
     get: async (chainId) => db.run(() => read(chainId)),
-    put: async (chainId, next, expected) =>
-      db.transaction(() => {
+    put: async (chainId, next, expected) => {
+      const isPut = db.transaction(() => {
         if (!isSameEpoch(read(chainId), expected)) return false;
         write.run(chainId, formatEpoch(next));
         return true;
-      }),
+      });
+      if (isPut) for (const handler of handlers) handler();
+      return isPut;
+    },
     raise: async (marks) =>
       db.transaction(() => {
         const copies = new Map<number, UsageEpoch>();

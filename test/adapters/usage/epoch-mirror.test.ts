@@ -53,6 +53,18 @@ test('a chain that began anew is forgotten, and no other', async () => {
   db.close();
 });
 
+test('an operator in the same process hears of a copy when it is written, and of no other', async () => {
+  const db = openDatabase(':memory:', { durability: 'process' });
+  const mirror = createSqliteEpochMirror({ db });
+  const epoch = { id: 'first', since: startMs, sequence: 0, longestExpiryMs: 1 };
+  const heard: unknown[] = [];
+  mirror.onChange(() => void mirror.all().then((all) => heard.push(all.get(1))));
+  await mirror.put(1, epoch, undefined);
+  await mirror.put(1, { ...epoch, id: 'second' }, undefined);
+  expect(heard).toEqual([epoch]);
+  db.close();
+});
+
 test('a file that holds no epoch is an outage, not an absence', async () => {
   const path = aPath();
   const mirror = createFileEpochMirror(path);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../../core/log.js';
-import { createReports } from '../../../core/policy/reports.js';
+import { createMemoryReports, createReports } from '../../../core/policy/reports.js';
 import { servingReports } from '../../../core/policy/serving-reports.js';
 import { tokenLossReports } from '../../../core/policy/token-loss-reports.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -14,6 +14,16 @@ reportsConformance('memory', async (clock) => {
     { clock, log: silentLogger },
   );
   return { reports, reopen: () => reports, spoil: async (more) => void (texts = { ...texts, ...more }) };
+});
+
+test('an operator in the same process hears of a report when it is stored', async () => {
+  const reports = createMemoryReports({ clock: { now: () => startMs }, log: silentLogger });
+  const entries = new Map([['a', { trouble: 'LimitFull', until: (startMs + 1) as EpochMs }]] as const);
+  const heard = new Promise((resolve) => {
+    reports.onChange(() => resolve(reports.all('serving')));
+  });
+  await reports.merge('serving', entries);
+  expect(await heard).toEqual(entries);
 });
 
 test('a report of policies that do not serve survives as text, and other text is not a report', () => {
