@@ -128,6 +128,8 @@ test('price-jump: a price that fell too far', async () => {
     const url = await doctor.urlOf('fallen');
     await until('the price is accepted', async () => (await doctor.ask(url)).status === 200);
     await setTo(1n);
+    // Until the server reads the price again.
+    await doctor.pass(15);
     await finds({ check: 'price-jump', name: 'dev' });
   } finally {
     await devChain.stop();
@@ -151,5 +153,7 @@ test.each<{ readonly check: CheckId; readonly seconds: number }>([
   } finally {
     await devChain.stop();
   }
+  // Until the operator looks at the chain again.
+  await doctor.pass(20);
   await finds({ check, name: 'dev' });
 });

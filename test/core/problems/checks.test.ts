@@ -74,6 +74,7 @@ describe('the table of checks', () => {
       'system/doctor-starts.component',
       'system/doctor-outages.component',
       'system/states.component',
+      'system/states-policies.component',
       'kube/mode/doctor-pods.component',
       'kube/mode/export.component',
       'kube/master-keys.component',

@@ -12,6 +12,7 @@ import { paymaster } from '../../support/paymaster.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
 import { freshUserOp, rpc, rpcUrlFor } from './client.js';
+import { attachDevChain } from './dev-chain.js';
 import {
   removeDataDirectory,
   startStandalone,
@@ -110,7 +111,7 @@ export function useDoctor() {
     stops.add(() => rmSync(manifests, { recursive: true, force: true }));
     cpSync(join(repositoryRoot, 'examples/quickstart'), manifests, { recursive: true });
     const environment = { PAYMASTER_MANIFESTS: manifests, PAYMASTER_SIGNER_KEY_STRANGER: id('a stranger') };
-    running = await startStandalone({ environment });
+    running = await startStandalone({ environment, hasMovableClock: true });
     stops.add(async () => {
       await stopStandalone(running);
       removeDataDirectory(running.dataDirectory);
@@ -140,6 +141,18 @@ export function useDoctor() {
         join(manifests, `${object.kind}-${object.metadata.name}.yaml`),
         stringify({ apiVersion, ...object }),
       );
+  }
+
+  /** Time passes on the chain and in the service. */
+  async function pass(seconds: number): Promise<void> {
+    const devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
+    try {
+      await devChain.chain.request('evm_increaseTime', [seconds]);
+      await devChain.chain.request('evm_mine', []);
+    } finally {
+      await devChain.stop();
+    }
+    running.advance(seconds * 1000);
   }
 
   /** The Chain of the quickstart with something changed. */
@@ -205,6 +218,7 @@ export function useDoctor() {
     },
     asOrganisation,
     asPlatform,
+    pass,
     finds,
     findsEach,
     apply,

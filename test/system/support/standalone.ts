@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Connection } from '../../../standalone/connection.js';
 import { endWithParent } from '../../../standalone/end-with-parent.js';
 import { namesUsedPort, PortInUse } from '../../../standalone/port-choice.js';
@@ -22,6 +23,8 @@ export type RunningStandalone = {
   /** Parsed connection.json, whose mode must be 0600. */
   connection(): Required<Connection>;
   signal(name: NodeJS.Signals): void;
+  /** Moves its clock forward, if it was started with `hasMovableClock`; that of its chain stays. */
+  advance(ms: number): void;
   /** From now on it ends with this process, which does not wait for it; its data directory goes with it. */
   endWithProcess(): void;
   /** Exit code, or the signal that ended it. */
@@ -34,6 +37,8 @@ export type StandaloneOptions = {
   /** A built checkout. Default: this one. */
   readonly root?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** So that a test moves it instead of waiting. */
+  readonly hasMovableClock?: boolean;
 };
 
 /** Spawns it without waiting. */
@@ -41,7 +46,9 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   const port = options.port ?? (await freePort());
   const dataDirectory = options.dataDirectory ?? newDataDirectory();
   const root = options.root ?? repositoryRoot;
-  const child: ChildProcess = spawn(process.execPath, ['--no-warnings', programFile('standalone', root)], {
+  const clock = options.hasMovableClock === true ? createMovableClock(dataDirectory) : undefined;
+  const given = ['--no-warnings', ...(clock?.options ?? []), programFile('standalone', root)];
+  const child: ChildProcess = spawn(process.execPath, given, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -85,6 +92,10 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
       return JSON.parse(readFileSync(connectionFile, 'utf8')) as Required<Connection>;
     },
     signal: (name) => void child.kill(name),
+    advance(ms) {
+      if (clock === undefined) throw new Error('its clock cannot be moved');
+      clock.advance(ms);
+    },
     endWithProcess() {
       process.off('exit', killWithParent);
       child.unref();
@@ -93,6 +104,22 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
     },
     ended,
   };
+}
+
+/** Of the process that is started with these options. */
+function createMovableClock(directory: string) {
+  const file = pathToFileURL(join(directory, 'clock'));
+  let aheadMs = 0;
+  const advance = (ms: number): void => {
+    aheadMs += ms;
+    // At once: it may be read meanwhile.
+    writeFileSync(new URL(`${file.href}.next`), String(aheadMs));
+    renameSync(new URL(`${file.href}.next`), file);
+  };
+  advance(0);
+  const preload = new URL('moved-clock.js', import.meta.url);
+  preload.searchParams.set('file', file.href);
+  return { options: ['--import', preload.href], advance };
 }
 
 /**
