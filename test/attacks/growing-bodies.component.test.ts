@@ -1,25 +1,21 @@
-import { beforeAll, expect, test } from '@jest/globals';
-import type { Growth } from '../support/growing.js';
+import { beforeAll, test } from '@jest/globals';
 import { useDashboard } from '../support/use-dashboard.js';
 import { useRpc } from '../support/use-rpc.js';
 import {
-  dashboardWriteNames,
   dashboardWrites,
+  documentWriteNames,
   quickWebhooks,
   rpcWriteNames,
   rpcWrites,
   type Write,
 } from './support/every-write.js';
+import { expectBoundedGrowth } from './support/growth-of-cost.js';
 
-// Every write of every API, and of its body every member that can repeat or grow: twice the size costs at most 2.5 times the CPU.
+// Every write of the dashboard API and of JSON-RPC. Those of `/manage/v1`: growing-manage-bodies.
 // 4,000 labels once held the thread that signs for 16 seconds.
 
 const dashboard = useDashboard({ webhooks: quickWebhooks });
 const rpc = useRpc();
-
-const [smallBytes, largeBytes] = [4_000, 32_000];
-/** Eight times the size is twice the size, three times. */
-const mostGrowth = 2.5 ** 3;
 
 let writes: ReadonlyMap<string, Write>;
 beforeAll(async () => {
@@ -27,61 +23,8 @@ beforeAll(async () => {
   writes = new Map([...(await dashboardWrites(dashboard)), ...rpcWrites(rpc)]);
 });
 
-test.each([...dashboardWriteNames, ...rpcWriteNames])(
+test.each([...documentWriteNames, ...rpcWriteNames])(
   '%s',
-  async (name) => {
-    const { status, example, growths, send } = writes.get(name)!;
-    const answered = await send(example(), (run) => run());
-    expect({ name, status: answered.status }).toEqual({ name, status });
-    const all = growths();
-    expect(all.length).toBeGreaterThan(2);
-    expect(await tooCostly(all, (text) => send(text, timed))).toEqual([]);
-  },
+  (name) => expectBoundedGrowth(writes.get(name)!),
   600_000,
 );
-
-type Sent = { readonly status: number; readonly micros: number };
-
-/** The members that cost more, with how much. */
-async function tooCostly(
-  growths: readonly Growth[],
-  send: (text: string) => Promise<Sent>,
-): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const { member, bodyOf, most = largeBytes } of growths)
-    // At the schema's bound, where the whole way is gone, and beyond it.
-    for (const bytes of new Set([Math.min(most, largeBytes), largeBytes])) {
-      const factor = await growthIn(send, bodyOf(bytes * (smallBytes / largeBytes)), bodyOf(bytes));
-      if (factor >= mostGrowth) found.push(`${member} of ${bytes} bytes: ${Math.round(factor)} times`);
-    }
-  return found;
-}
-
-/** Others' load and code that is compiled at its first call only add to a cost, so the least of several counts. */
-async function growthIn(
-  send: (text: string) => Promise<Sent>,
-  small: string,
-  large: string,
-): Promise<number> {
-  const cost = async (text: string): Promise<number> => {
-    const { status, micros } = await send(text);
-    if (status === 500) throw new Error(`status 500 for ${text.slice(0, 200)}`);
-    return micros;
-  };
-  let [leastSmall, leastLarge] = [await cost(small), Number.POSITIVE_INFINITY];
-  for (let round = 0; round < 20; round += 1) {
-    leastLarge = Math.min(leastLarge, await cost(large));
-    leastSmall = Math.min(leastSmall, await cost(small));
-    const factor = leastLarge / leastSmall;
-    // Within the bound, or so far above it that no other round changes it.
-    if (factor < mostGrowth || (round >= 1 && factor > 4 * mostGrowth)) break;
-  }
-  return leastLarge / leastSmall;
-}
-
-async function timed(run: () => Promise<{ readonly status: number }>): Promise<Sent> {
-  const before = process.cpuUsage();
-  const { status } = await run();
-  const { user, system } = process.cpuUsage(before);
-  return { status, micros: user + system };
-}

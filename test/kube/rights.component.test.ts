@@ -305,7 +305,7 @@ describe('requests to the API server', () => {
       const environment = {
         PAYMASTER_DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/misspelt?sslmode=disable',
       };
-      for (const name of ['dashboard', 'rpc'] as const) {
+      const isNeverReady = async (name: 'dashboard' | 'rpc'): Promise<void> => {
         const pod = await installation.cluster.start(name, { index: 7, path: '/healthz', environment });
         await until(
           'everything else passes, and others have been asked after the database',
@@ -326,7 +326,8 @@ describe('requests to the API server', () => {
         );
         await seen(name, 'get', '/configmaps', 'paymaster-usage-epochs');
         await pod.stop();
-      }
+      };
+      await Promise.all([isNeverReady('dashboard'), isNeverReady('rpc')]);
     },
     longestMs,
   );

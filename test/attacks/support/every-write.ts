@@ -60,7 +60,9 @@ const refused: Readonly<Record<string, number>> = {
 };
 
 /** The names of {@link dashboardWrites}, before anything has been started. */
-export const dashboardWriteNames = rows.map(({ name }) => name);
+const isManage = ({ url }: Row): boolean => url.startsWith(managePrefix);
+export const documentWriteNames = rows.filter((row) => !isManage(row)).map(({ name }) => name);
+export const manageWriteNames = rows.filter(isManage).map(({ name }) => name);
 
 const kinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy', 'DashboardToken'] as const;
 

@@ -16,7 +16,7 @@ import { systemClock, type Clock } from '../../../core/units/time.js';
 import type { Signers } from '../../../core/paymaster/signer.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { createOperator } from '../../../operator/operator.js';
-import { systemTimers } from '../../../adapters/timers.js';
+import { systemTimers, type Timers } from '../../../adapters/timers.js';
 import { createServer } from '../../../server/server.js';
 import { ensureAuthToken } from '../../../standalone/auth-token.js';
 import { openDataDirectory, writePrivateFile } from '../../../standalone/data-directory.js';
@@ -43,6 +43,8 @@ export type ReplicatedOptions = {
   readonly clock?: Clock;
   /** Keys as the operator, or the replica with that index, has them mounted. Default: the dev chain's. */
   readonly signersOf?: (process: 'operator' | number) => Promise<Signers>;
+  /** The operator's. Default: those of this machine. */
+  readonly timers?: Timers;
   /** Whether replicas write a ledger. Default false. */
   readonly isRecorded?: boolean;
 };
@@ -56,7 +58,7 @@ export async function startReplicatedPlatform(
   rpcUrl?: string,
   options: ReplicatedOptions = {},
 ): Promise<ReplicatedPlatform> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, timers = systemTimers } = options;
   const stops = createStops();
   try {
     const path = newDataDirectory();
@@ -108,7 +110,7 @@ export async function startReplicatedPlatform(
       connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
       webhookRules,
       rpcUrlOf: ({ chainId }, apiKey) => `http://127.0.0.1:${address.port}/api/v1/${chainId}/${apiKey}`,
-      timers: systemTimers,
+      timers,
     });
     await operator.start();
     stops.add(() => operator.stop());

@@ -4,7 +4,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { afterAll, beforeAll } from '@jest/globals';
-import { chromium, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import {
+  chromium,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 import { sharedServer } from '../../support/shared-server.js';
 
 /** Where distributions put it, and what CI machines have. */
@@ -133,3 +139,12 @@ export async function cutIn(
       .map((each) => `${each.tagName} ${each.getAttribute('aria-label') ?? each.className}`);
   });
 }
+
+export const inView = (element: Locator): Promise<boolean> =>
+  element.evaluate((each) => {
+    const { top, bottom } = each.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
+
+export const isFocused = (element: Locator): Promise<boolean> =>
+  element.evaluate((each) => each === document.activeElement);

@@ -47,8 +47,19 @@ export function useConsole(organisation: string) {
     return { page, faults };
   }
 
+  async function create(noun: string, name: string, spec?: object, more: object = {}): Promise<void> {
+    const { dashboardUrl, authToken } = connection;
+    const response = await fetch(`${dashboardUrl}/manage/v1/${noun}`, {
+      method: 'POST',
+      headers: { authToken, 'content-type': 'application/json' },
+      body: JSON.stringify({ name, ...(spec && { spec }), ...more }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+  }
+
   return {
     connection: () => connection,
+    create,
     /** With a new profile, which is not signed in. */
     visit: (options: Parameters<typeof visit>[1] = {}) => visit(connection.dashboardUrl, options),
     cookies: () => signedIn.context.storageState(),

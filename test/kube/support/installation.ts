@@ -22,6 +22,8 @@ const polled = {
   PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
   PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
 };
+/** The operator looks at the announcement of master keys each second, instead of every ten. */
+const looking = { PAYMASTER_KEY_SETTLE_SECONDS: '1' };
 const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
 
 export type InstallationOptions = {
@@ -39,7 +41,7 @@ export async function startInstallation({
   const explaining = { PAYMASTER_JSON_RPC_URL: `http://127.0.0.1:${rpcPort}` };
   const optionsOf = (name: ComponentName) => ({
     environment: {
-      ...(name === 'operator' ? {} : polled),
+      ...(name === 'operator' ? looking : polled),
       ...(name === 'dashboard' ? explaining : {}),
     },
   });
