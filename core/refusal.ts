@@ -1,6 +1,5 @@
-import { reasonOf } from './error-reasons.js';
 import type { ErrorCode } from './error-codes.js';
-import { DomainError, type RefusedCall } from './errors.js';
+import type { RefusedCall } from './errors.js';
 
 /** The result of a decision, and the only form of "no". */
 export type Verdict = { readonly pass: true } | Refusal;
@@ -33,7 +32,7 @@ export function refuseReverted(reverted: string, remedy: string | undefined): Re
   return remedy === undefined ? refusal : { ...refusal, remedy };
 }
 
-type Row = {
+export type RefusalRow = {
   /** Text for the caller. */
   readonly text: string;
   /** What would make the operation pass. */
@@ -320,7 +319,7 @@ export const refusals = {
       'Send signingPhase "commit" again, have the account sign exactly that operation, and finalize it within 60 seconds.',
     isForCaller: true,
   },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, RefusalRow>;
 export type RefusalReason = keyof typeof refusals;
 
 /** Cases of a reason that need a different remedy. */
@@ -346,25 +345,6 @@ export function isRefusalReason(text: string): text is RefusalReason {
 /** Whether a request with `otherwise` that is refused for this reason is then decided in mode ERC20. */
 export function leavesTokens({ reason = '' }: { readonly reason?: string }): boolean {
   if (!isRefusalReason(reason)) return false;
-  const row: Row = refusals[reason];
+  const row: RefusalRow = refusals[reason];
   return row.leavesTokens === true;
-}
-
-/**
- * A refusal for clients that understand only errors. `isPayer`: mode ERC20, where the wallet pays, so it gets the
- * figures, because it can act on them.
- */
-export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
-  const { reason, detail, hostReason, call, remedy } = refusal;
-  const { text, isForCaller, namesHost, error }: Row = refusals[reason];
-  const isShown = (isPayer && namesHost !== true) || isForCaller === true;
-  const message = isShown ? `${text} (${detail})` : text;
-  return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
-    reason: reasonOf(reason),
-    detail,
-    ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
-    ...(call === undefined ? {} : { call }),
-    ...(isShown && remedy !== undefined ? { remedy } : {}),
-    ...(error?.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
-  });
 }

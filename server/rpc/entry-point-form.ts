@@ -3,7 +3,7 @@ import { isAddressText } from '../../core/units/address.js';
 import type { Sponsored, Sponsorship, SponsorRequest, TokenPaymentRequest } from '../decision/request.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
-import { refusedError } from '../../core/refusal.js';
+import { refusedError } from '../../core/refused-error.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { readContext, refuseUnreadToken } from './contexts.js';

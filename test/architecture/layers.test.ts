@@ -14,6 +14,7 @@ const core = [
   'errors.ts',
   'schema',
   'refusal.ts',
+  'refused-error.ts',
   'published-error.ts',
   'release-facts.ts',
   'log.ts',

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { estimationFailed } from '../../adapters/estimator/simulate-handle-op.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { limitReached } from '../../core/policy/share-texts.js';
-import { refuse, refusedError, remedyOf, type Refusal, type Verdict } from '../../core/refusal.js';
+import { refuse, remedyOf, type Refusal, type Verdict } from '../../core/refusal.js';
+import { refusedError } from '../../core/refused-error.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { decodeCalls } from '../build/decoded.js';
 

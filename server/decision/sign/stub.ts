@@ -1,4 +1,4 @@
-import { refusedError } from '../../../core/refusal.js';
+import { refusedError } from '../../../core/refused-error.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';

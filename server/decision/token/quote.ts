@@ -1,4 +1,4 @@
-import { refusedError } from '../../../core/refusal.js';
+import { refusedError } from '../../../core/refused-error.js';
 import { isDomainError } from '../../../core/errors.js';
 import { withApproval } from '../../../core/paymaster/token-payment.js';
 import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../../core/pricing/fee-quote.js';

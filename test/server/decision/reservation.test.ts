@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import { refusedError } from '../../../core/refusal.js';
+import { refusedError } from '../../../core/refused-error.js';
 import { silentLogger } from '../../../core/log.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import { plusSeconds, toSeconds, type EpochMs } from '../../../core/units/time.js';
