@@ -148,6 +148,14 @@ test('the command line runs from its package alone, with the packages that it as
   expect(Object.values(manifest.dependencies).filter((range) => !/^\d/.test(range))).toEqual([]);
 });
 
+test.each(['paymaster-operator-cli', 'paymaster-operator-viem', 'paymaster-conformance'])(
+  '%s has the text of its licence',
+  (name) => {
+    const licence = readFileSync(join(unpacked(name), 'package/LICENSE'), 'utf8');
+    expect(licence).toBe(readFileSync(join(repositoryRoot, 'LICENSE'), 'utf8'));
+  },
+);
+
 test('the check of services runs from its package alone', () => {
   const home = join(unpacked('paymaster-conformance'), 'package');
   const run = spawnSync(process.execPath, [join(home, 'main.mjs'), 'http://127.0.0.1:9', '--chain-id', '1'], {
