@@ -8,7 +8,6 @@ import type { ProfileSpec } from '../resources/profile.js';
 import { finding, type Finding } from '../meta/conditions.js';
 import { compileFunctions } from '../userop/added-functions.js';
 import type { FeeToken } from '../resources/fee-token.js';
-import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import { inDollars } from '../pricing/native-price.js';
 import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isHexBytes } from '../units/hex.js';
@@ -16,7 +15,12 @@ import { isAddressText, parseAddress, zeroAddress, type Address } from '../units
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
 import { addressListOf, type AddressList } from '../policy/address-list.js';
 import { isRefusal, checkAddresses, checksumFinding, worstOf } from './checksum.js';
-import { compareAge, conflicts, rank } from './ranking.js';
+import {
+  checksumOfFeeds,
+  compileFeeTokens,
+  servedTokens,
+  type CompiledFeeToken,
+} from './compile-fee-tokens.js';
 
 /** What the compiler has to know about layouts: which exist, and which EntryPoint each one is for. */
 export type LayoutFacts = Readonly<
@@ -59,11 +63,7 @@ export type CompiledChain = {
     /** Set when an address with a wrong checksum stays in use. */
     readonly checksum?: Finding;
   }[];
-  readonly feeTokens: readonly {
-    readonly object: FeeToken;
-    readonly accepted: Finding;
-    readonly checksum?: Finding;
-  }[];
+  readonly feeTokens: readonly CompiledFeeToken[];
 };
 
 /**
@@ -127,9 +127,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     ...given({ nativePrice: isRefusal(native) ? undefined : nativePrice }),
     ...acceptedLossOf(chain),
     profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
-    feeTokens: tokens.flatMap(({ accepted, object }) =>
-      accepted.status === 'True' ? [servedToken(object)] : [],
-    ),
+    feeTokens: servedTokens(tokens),
   };
   const refused = [
     ...wrong.map((each) => ({ ...each.accepted, message: `${each.version}: ${each.accepted.message}` })),
@@ -285,73 +283,4 @@ function checksumOfProfile(profile: ProfileSpec, previous: ChainConfig | undefin
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function compileFeeTokens(
-  feeTokens: readonly FeeToken[],
-  previous: ChainConfig | undefined,
-): CompiledChain['feeTokens'] {
-  const served = new Map((previous?.feeTokens ?? []).map((token) => [token.address.toLowerCase(), token]));
-  const losers = conflicts(
-    rank(feeTokens, () => false),
-    ({ spec }) => spec.address.toLowerCase(),
-  );
-  return [...feeTokens].sort(compareAge).map((object) => {
-    const holder = losers.get(object);
-    if (!isAddressText(object.spec.address))
-      return {
-        object,
-        accepted: finding('Accepted', 'Invalid', 'spec.address must be 0x and 40 hex digits.'),
-      };
-    const checksum = checksumOfToken(object.spec, served.get(object.spec.address.toLowerCase()));
-    if (checksum?.type === 'Accepted') return { object, accepted: checksum };
-    if (holder === undefined)
-      return {
-        object,
-        accepted: finding('Accepted', 'Accepted'),
-        ...(checksum === undefined ? {} : { checksum }),
-      };
-    const message = `FeeToken ${holder.metadata.name} has the address ${object.spec.address}: delete one.`;
-    return { object, accepted: finding('Accepted', 'NameConflict', message) };
-  });
-}
-
-/** Judges the checksums of the token and its price feeds; an address that is already served stays. */
-function checksumOfToken(
-  { address, price }: FeeTokenSpec,
-  served: FeeTokenSpec | undefined,
-): Finding | undefined {
-  return worstOf([
-    checksumFinding('spec.address', address, served !== undefined),
-    checksumOfFeeds('spec.price', price, served?.price),
-  ]);
-}
-
-function checksumOfFeeds(
-  field: string,
-  price: PriceSpec,
-  served: PriceSpec | undefined,
-): Finding | undefined {
-  const inUse = new Set(served && feedsOf(served, field).map(([, feed]) => feed.toLowerCase()));
-  return worstOf(
-    feedsOf(price, field).map(([name, feed]) => checksumFinding(name, feed, inUse.has(feed.toLowerCase()))),
-  );
-}
-
-/** The price feeds of a source, each with its field path. */
-function feedsOf({ chainlink, combine }: PriceSpec, field: string): readonly (readonly [string, string])[] {
-  const own = [
-    [`${field}.chainlink.nativeFeed`, chainlink?.nativeFeed],
-    [`${field}.chainlink.tokenFeed`, chainlink?.tokenFeed],
-    [`${field}.chainlink.sequencerFeed`, chainlink?.sequencerFeed],
-  ] as const;
-  const combined = (combine?.sources ?? []).flatMap((source, index) =>
-    feedsOf(source, `${field}.combine.sources[${index}]`),
-  );
-  return [...own.flatMap(([name, feed]) => (feed === undefined ? [] : [[name, feed] as const])), ...combined];
-}
-
-function servedToken({ spec }: FeeToken): FeeTokenSpec {
-  const address: Address = parseAddress(spec.address);
-  return { ...spec, address };
 }
