@@ -36,6 +36,7 @@ import { recallProfile } from './chain.js';
 import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
 import { recall } from './recall.js';
+import { secretWaits } from './secret-waits.js';
 import { servingFinding } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
@@ -92,7 +93,7 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     const secret = await writeStatuses(deps, paymaster, stored, lost);
     const waits = [
       ...lost.map(({ until }) => until - deps.clock.now()),
-      ...secretWaits(deps, paymaster, stored, secret),
+      ...secretWaits(deps.cache, paymaster, stored, secret),
     ];
     return waits.length === 0 ? done : { requeueAfterMs: Math.min(...waits) };
   };
@@ -102,36 +103,6 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
 function lostUsage(deps: PaymasterReconcilerDeps, { config }: CompiledPaymaster): readonly LostLimit[] {
   const since = deps.usage?.of(config.chainId)?.since ?? 0;
   return since === 0 ? [] : lostLimits(config.limits, since, deps.clock.now());
-}
-
-/** After how long its Secret is written again; empty for a Paymaster that names no Secret. */
-function secretWaits(
-  deps: PaymasterReconcilerDeps,
-  { status }: Paymaster,
-  stored: CompiledPaymaster,
-  secret: Finding | undefined,
-): readonly number[] {
-  if (secret === undefined) return [];
-  const before = findCondition(status?.conditions, 'ConnectionSecret');
-  const isNewFailure = secret.status === 'False' && before?.status !== 'False';
-  return [isNewFailure ? firstSecretRetryMs : secretCheckMs(deps, stored)];
-}
-
-/** Access is still being granted when the Organisation is as new as the Paymaster. */
-const firstSecretRetryMs = 3_000;
-
-/**
- * The operator may not read Secrets, so it writes each again and again: one that somebody deleted or changed comes back, and one
- * that it may write by now is written. Within 25 seconds while there are few, about one a second of hundreds, and each within ten
- * minutes. The times are spread by id, so that thousands do not come at once.
- */
-function secretCheckMs(
-  { cache }: Pick<PaymasterReconcilerDeps, 'cache'>,
-  { config }: CompiledPaymaster,
-): number {
-  const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
-  const longestMs = Math.min(Math.max(cache.countSecrets() * 1_000, 25_000), 600_000);
-  return (longestMs / 2) * (1 + spread);
 }
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
