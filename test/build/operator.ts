@@ -2,7 +2,8 @@ import { createChains } from '../../adapters/chain/chains.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { MasterKeys } from '../../core/secrets.js';
-import { createOperator, type OperatorDeps } from '../../operator/operator.js';
+import { createOperator } from '../../operator/operator.js';
+import type { OperatorDeps } from '../../operator/operator-deps.js';
 
 /** The master key from which the tests derive API keys. */
 export const masterKeys: MasterKeys = {

@@ -6,7 +6,7 @@ import {
   tenantBindings,
   type TenantBinding,
 } from '../../../adapters/kube/tenant-access.js';
-import type { OperatorDeps } from '../../../operator/operator.js';
+import type { OperatorDeps } from '../../../operator/operator-deps.js';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { createKubeConnectionSecrets } from '../../../adapters/secrets/kube-secrets.js';
 import { createKubeResourceStore } from '../../../adapters/resources/kubernetes/resources.js';
