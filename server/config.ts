@@ -14,6 +14,7 @@ import { platformSettings, readPlatformDefaults } from '../core/config/platform-
 import { readWebhookRules, webhookSettings } from '../core/policy/webhook/private-hosts.js';
 import { either, httpUrl, integer, optional, Settings, type Setting } from '../core/settings.js';
 import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
+import { notificationSettings } from './dashboard/notifications/settings.js';
 import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
 
 /** What a server process does: answers wallets, answers the dashboard API, or both. */
@@ -80,7 +81,12 @@ export const serverSettings = {
   'Files of the rpc role': signingSettings,
   Database: usageSettings,
   Ledger: ledgerSettings,
-  Dashboard: { ...callLimitSettings, ...dashboardSettings, ...platformTokenSettings },
+  Dashboard: {
+    ...callLimitSettings,
+    ...dashboardSettings,
+    ...platformTokenSettings,
+    ...notificationSettings,
+  },
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
   Webhooks: webhookSettings,
@@ -108,6 +114,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     callLimits: readCallLimits(settings),
     ...settings.read(dashboardSettings),
     ...settings.read(platformTokenSettings),
+    ...settings.read(notificationSettings),
   };
   return settings.finishStrictly(config, signingSettings);
 }

@@ -183,6 +183,10 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
       sessionKey: sessionKey.current,
       webhookUrls: config.webhookRules,
       quotas: config.quotas,
+      notify: {
+        everyMs: config.notifySeconds * 1000,
+        ...given({ directory: config.notificationDirectory }),
+      },
       ...config.callLimits,
       hasConsole: config.hasConsole,
       ...given({ jsonRpcUrl: config.jsonRpcUrl }),

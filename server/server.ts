@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createExplanations, type Explanations } from '../adapters/explanations/explanations.js';
+import { createNotificationClient } from '../adapters/notifications/notification-client.js';
 import { systemTimers } from '../adapters/timers.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { createPasses } from '../core/config/pass.js';
@@ -13,6 +14,8 @@ import type { Role } from './config.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import type { DashboardDeps } from './dashboard/deps.js';
 import { followTokens } from './dashboard/ended-tokens.js';
+import { createFairLedger } from './dashboard/ledger/fair-ledger.js';
+import { createNotificationSender } from './dashboard/notifications/sender.js';
 import { createLastSeen } from './dashboard/last-seen.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { renderIndex } from './index-page.js';
@@ -51,6 +54,8 @@ type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments' | 'p
     readonly resources: ResourceStore;
     /** What people are shown of limits and balances. Default: the usage store. */
     readonly usage?: UsageReading;
+    /** Files that `urlFile` of notifications names, and how often somebody may be told. Default: no files, every minute. */
+    readonly notify?: { readonly directory?: string; readonly everyMs?: number };
     /** URL of the JSON-RPC server that explains. Default: this process, if it has the rpc role. */
     readonly jsonRpcUrl?: string;
   };
@@ -195,9 +200,18 @@ function createDashboardRole(
     throw new Error('the dashboard role needs resources, master keys and a store of texts');
   // A watch keeps what was last seen of the Organisations current, and the readiness check says that the API server answers.
   const lastSeen = createLastSeen({ resources: deps.dashboard.resources, clock });
+  const { masterKeys, webhookUrls, ledger, notify = {} } = deps.dashboard;
+  const notifications = createNotificationClient({
+    ...webhookUrls,
+    masterKeys,
+    clock,
+    ...given({ directory: notify.directory }),
+  });
+  const reading = deps.dashboard.usage ?? usage;
   const app: RequestHandler = createDashboard({
     usage,
     ...deps.dashboard,
+    notifications,
     trustedProxies: deps.trustedProxies ?? 0,
     configs,
     webhooks,
@@ -228,11 +242,28 @@ function createDashboardRole(
       ? []
       : [usageStoreCheck(() => usage.ping().then(() => true), { release, clock })]),
   ];
+  const sender = createNotificationSender({
+    sources: {
+      resources,
+      configs,
+      lastSeen,
+      clock,
+      usage: reading,
+      ...given({ ledger: ledger && createFairLedger(ledger) }),
+    },
+    texts,
+    client: notifications,
+    everyMs: notify.everyMs ?? 60_000,
+    clock,
+    log,
+    metrics: deps.metrics,
+  });
   let following: ReturnType<typeof followTokens> | undefined;
   return {
     app,
     checks,
     start: () => {
+      sender.start();
       following = followTokens({
         resources,
         clock,
@@ -241,7 +272,11 @@ function createDashboardRole(
         onOrganisations: lastSeen.saw,
       });
     },
-    stop: async () => following?.stop(),
+    stop: async () => {
+      await sender.stop();
+      await notifications.stop();
+      await following?.stop();
+    },
   };
 }
 

@@ -16,6 +16,8 @@ export function openDataDirectory(path: string) {
     urlDirectory: join(path, 'chains'),
     /** Files with request headers, as `headersFile` of HTTP price sources names them. */
     priceHeadersDirectory: join(path, 'price-headers'),
+    /** Files with URLs, as `urlFile` of notifications names them. */
+    notificationDirectory: join(path, 'notification-urls'),
     secretDirectory: join(path, 'secrets'),
     chainStateFile: join(path, 'chain-state.json'),
     /** Fingerprints of the master keys that were in force at the last start. */
@@ -26,6 +28,7 @@ export function openDataDirectory(path: string) {
     directory.signerDirectory,
     directory.urlDirectory,
     directory.priceHeadersDirectory,
+    directory.notificationDirectory,
     directory.secretDirectory,
   ]) {
     mkdirSync(each, { recursive: true, mode: 0o700 });

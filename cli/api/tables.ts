@@ -180,6 +180,16 @@ export const tables: Readonly<Record<string, TableRow>> = {
       column('AFTER', 'after'),
     ],
   },
+  listNotifications: {
+    columns: [
+      column('NAME', 'name'),
+      column('FORMAT', 'format'),
+      column('HOST', 'host'),
+      column('FAILING SINCE', 'failingSince'),
+      column('WHY', 'failure'),
+      wide('EVENTS', 'events'),
+    ],
+  },
   listProblems: { columns: problemColumns() },
   listPlatformProblems: { columns: problemColumns() },
   getFunds: { columns: accounts },

@@ -24,6 +24,11 @@ export function budgetIdOf(tenant: Tenant, name: string): string {
   return idOf(tenant, 'Budget', name);
 }
 
+/** Of a receiver of an Organisation's notifications; what it gets is signed with a key of this id. */
+export function notificationIdOf(tenant: Tenant, name: string): string {
+  return idOf(tenant, 'Notification', name);
+}
+
 /** `organisationId` of policy records. */
 export function organisationIdOf(tenant: Tenant): string {
   return idOf(tenant, 'Organisation', tenant);

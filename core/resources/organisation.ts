@@ -11,6 +11,7 @@ import {
   neverFalls,
   foundStatus,
 } from '../meta/schema-parts.js';
+import { notifications } from './notification.js';
 import { contractAction } from './schema-parts.js';
 
 const token = object('A token of the dashboard API.', {
@@ -74,6 +75,7 @@ const spec = object(
           message: 'must be a list in which no two budgets have the same name',
         },
       ),
+      notifications,
       quotas: object("How much the organisation may create; a quota that is absent is the platform's.", {
         optional: {
           paymasters: integer('Paymasters, e.g. 100.', { minimum: 0, maximum: 1_000_000 }),

@@ -42,7 +42,7 @@ import { createDryWrites, createWrites } from './writes.js';
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, texts, masterKeys, webhooks, clock, log, usage } = deps;
-  const { ledger, webhookUrls = {}, quotas = {}, platformTokens, explanations, events } = deps;
+  const { ledger, webhookUrls = {}, quotas = {}, platformTokens, explanations, events, notifications } = deps;
   const lastSeen = deps.lastSeen ?? createLastSeen({ resources, clock });
   const tools: Tools = {
     resources,
@@ -55,7 +55,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     log,
     usage,
     ...given({ ledger: ledger && createFairLedger(ledger), changes: ledger?.changes, names: ledger?.names }),
-    ...given({ explanations, events }),
+    ...given({ explanations, events, notifications }),
     passes: createPasses({ masterKeys, clock }),
     webhookUrls,
     quotas,

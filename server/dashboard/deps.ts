@@ -1,4 +1,5 @@
 import type { Ambient } from '../../core/ambient.js';
+import type { NotificationClient } from '../../adapters/notifications/notification-client.js';
 import type { Explanations } from '../../adapters/explanations/explanations.js';
 import type { Passes } from '../../core/config/pass.js';
 import type { Quota, Quotas } from '../../core/config/platform.js';
@@ -60,6 +61,8 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly hasConsole?: boolean;
   /** Of JSON-RPC servers. Default: nobody explains, and its endpoint answers 501. */
   readonly explanations?: Pick<Explanations, 'ask'>;
+  /** Posts to receivers of notifications that their owners try. Default: nobody does. */
+  readonly notifications?: Pick<NotificationClient, 'send' | 'hostOf' | 'signingKey'>;
   /** The authToken that a code of sign-in stands for; it may be asked once. Default: no code is accepted. */
   readonly consoleCode?: (code: string) => string | undefined;
   /** Proxies in front that append to X-Forwarded-For. Default 0. */
@@ -73,7 +76,16 @@ export type DashboardDeps = Pick<Ambient, 'clock' | 'log'> & {
 /** What handlers share. */
 export type Tools = Pick<
   DashboardDeps,
-  'configs' | 'texts' | 'masterKeys' | 'clock' | 'log' | 'usage' | 'events' | 'webhooks' | 'explanations'
+  | 'configs'
+  | 'texts'
+  | 'masterKeys'
+  | 'clock'
+  | 'log'
+  | 'usage'
+  | 'events'
+  | 'webhooks'
+  | 'explanations'
+  | 'notifications'
 > & {
   readonly passes: Pick<Passes, 'issue'>;
   /** Of test deliveries, by organisation. */

@@ -24,6 +24,7 @@ import { meEndpoint } from './manage/me.js';
 import { platformAccounts, platformLosses } from './platform/accounts.js';
 import { platformChains } from './platform/chains.js';
 import { platformOrganisations, platformProblems } from './platform/organisations.js';
+import { notificationEndpoints } from './notifications/endpoints.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
 import { createPolicy, listPolicies } from './policies.js';
 import { activatePolicy, deactivatePolicy } from './policy-state.js';
@@ -78,6 +79,7 @@ export const manageEndpoints: readonly Endpoint[] = [
   testWebhookEndpoint,
   ...tokenEndpoints,
   problemsEndpoint,
+  ...notificationEndpoints,
   chainsEndpoint,
   feeTokensEndpoint,
   usageEndpoint,

@@ -112,6 +112,9 @@ spec:
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
             {{- end }}
+            {{- if eq .component "dashboard" }}
+            - { name: notification-urls, mountPath: /etc/paymaster/notifications, readOnly: true }
+            {{- end }}
             {{- if and (eq .component "dashboard") $values.platformTokens.secretName }}
             - { name: platform-tokens, mountPath: /etc/paymaster/platform, readOnly: true }
             {{- end }}
@@ -150,6 +153,10 @@ spec:
         # Survives a restart of the container, so that it serves while the API server is away.
         - name: snapshots
           emptyDir: { sizeLimit: 2Gi }
+        {{- end }}
+        {{- if eq .component "dashboard" }}
+        - name: notification-urls
+          secret: { secretName: {{ $root.Values.notificationUrls.secretName }}, defaultMode: 0440, optional: true }
         {{- end }}
         {{- if and (eq .component "dashboard") $values.platformTokens.secretName }}
         - name: platform-tokens
@@ -268,6 +275,7 @@ conflict, and none would be taken for 1. Where an autoscaler begins, it begins f
 {{- if eq .component "dashboard" }}
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND, value: {{ int64 .values.callsPerSecond | quote }} }
 - { name: PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS, value: {{ int64 .values.callsPerSecondOfAddress | quote }} }
+- { name: PAYMASTER_NOTIFICATION_URL_DIR, value: /etc/paymaster/notifications }
 - { name: PAYMASTER_CONSOLE, value: {{ .values.console.enabled | ternary "on" "off" | quote }} }
 - { name: PAYMASTER_JSON_RPC_URL, value: {{ printf "http://%s-rpc.%s.svc:%d" (include "paymaster.fullname" .root) .root.Release.Namespace (int64 .root.Values.rpc.service.port) | quote }} }
 {{- if .values.platformTokens.secretName }}

@@ -12,9 +12,9 @@ export type ReadConfig = Pick<
 >;
 
 /** The served config of a paymaster of the caller's organisation. A paymaster of another one is unknown. */
-async function ownPaymaster(
+export async function ownPaymaster(
   { configs, lastSeen }: Pick<Tools, 'configs' | 'lastSeen'>,
-  { namespace, tenant }: Principal,
+  { namespace, tenant }: Pick<Principal, 'namespace' | 'tenant'>,
   paymasterId: string,
 ): Promise<ReadConfig | undefined> {
   const { config } = await lastSeen.of(`paymaster ${paymasterId}`, async () => ({

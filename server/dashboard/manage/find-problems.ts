@@ -58,12 +58,12 @@ export async function* findProblems(tools: Tools, principal: Whose): AsyncGenera
   for await (const contract of eachObject(resources, 'SmartContract', { namespace }))
     yield* problemsOf(contract, around);
   yield* problemsOf(organisation, around);
-  yield* ofChains(tools, around, uses);
+  yield* problemsOfChains(tools, around, uses);
   yield* ofShadow(tools, principal, inShadow, shadowOf);
 }
 
-/** Of two Chains with one id the older one counts. */
-async function* ofChains(
+/** What is wrong with chains that are used. Of two Chains with one id the older one counts. */
+export async function* problemsOfChains(
   { resources }: Pick<Tools, 'resources'>,
   around: Around,
   uses: ReadonlyMap<number, unknown>,

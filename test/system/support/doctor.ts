@@ -98,8 +98,8 @@ export async function expectFound({ check, name, says = /./ }: Wanted, askers: A
   }
 }
 
-/** An instance of the file's own, whose manifests its tests break. */
-export function useDoctor() {
+/** An instance of the file's own, whose manifests its tests break. `settings`: further ones of it. */
+export function useDoctor(settings: Readonly<Record<string, string>> = {}) {
   const stops = createStops();
   let manifests: string;
   let running: RunningStandalone;
@@ -110,7 +110,11 @@ export function useDoctor() {
     manifests = mkdtempSync(join(tmpdir(), 'doctor-'));
     stops.add(() => rmSync(manifests, { recursive: true, force: true }));
     cpSync(join(repositoryRoot, 'examples/quickstart'), manifests, { recursive: true });
-    const environment = { PAYMASTER_MANIFESTS: manifests, PAYMASTER_SIGNER_KEY_STRANGER: id('a stranger') };
+    const environment = {
+      PAYMASTER_MANIFESTS: manifests,
+      PAYMASTER_SIGNER_KEY_STRANGER: id('a stranger'),
+      ...settings,
+    };
     running = await startStandalone({ environment, hasMovableClock: true });
     stops.add(async () => {
       await stopStandalone(running);

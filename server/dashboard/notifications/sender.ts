@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { NotificationClient } from '../../../adapters/notifications/notification-client.js';
+import { createOutageLog } from '../../../adapters/log/outage-log.js';
+import { systemTimers } from '../../../adapters/timers.js';
+import type { Ambient } from '../../../core/ambient.js';
+import { notificationIdOf } from '../../../core/config/ids.js';
+import { tenantOfOrganisation } from '../../../core/config/tenant.js';
+import { isDomainError } from '../../../core/errors.js';
+import { findCondition } from '../../../core/meta/conditions.js';
+import { afterPost, compare, type Situation } from '../../../core/notifications/compare.js';
+import { messageOf } from '../../../core/notifications/message.js';
+import type { NotificationSpec } from '../../../core/resources/notification.js';
+import type { Organisation } from '../../../core/resources/organisation.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
+import type { Whose } from '../manage/find-problems.js';
+import { situationOf, type Sources } from './situation.js';
+import { createStates, type State, type States } from './states.js';
+
+type Deps = Ambient & {
+  readonly sources: Sources;
+  readonly texts: Pick<KeptTexts, 'putText' | 'addText' | 'getText'>;
+  readonly client: Pick<NotificationClient, 'send'>;
+  readonly everyMs: number;
+};
+
+const atOnce = 4;
+const dayMs = 86_400_000;
+/** A receiver that fails is tried again after 1, 2, 4, 8, 10, 10, … rounds. */
+const longestWait = 10;
+
+/**
+ * Tells organisations what begins and what is resolved: compares what is wrong now with what each receiver was told. One process does
+ * so, which the others follow when it ends. Its own memory is as good as the store while nobody else sends, so an outage of the
+ * database is told too. Posts are sent before they are noted: twice rather than never.
+ */
+export function createNotificationSender(deps: Deps) {
+  const { sources, client, clock, log, metrics, everyMs } = deps;
+  const states = createStates(deps.texts);
+  const now = (): EpochMs => sources.usage.now();
+  const process = randomUUID();
+  const sent = metrics.counter<'outcome'>({
+    name: 'paymaster_notifications_total',
+    help: 'Posts to the receivers of notifications, by outcome: delivered or failed.',
+    labels: ['outcome'],
+  });
+  /** Of this process while it leads, with what is stored of it and since when. */
+  const known = new Map<string, { states: States; stored?: { text: string; at: EpochMs } }>();
+  const outages = createOutageLog({
+    log,
+    clock,
+    messages: {
+      begins: 'notifications cannot be worked out',
+      goesOn: 'notifications still cannot be worked out',
+      ends: 'notifications can be worked out again',
+    },
+  });
+  const skipped = (error: unknown, fields: object = {}): void =>
+    outages.failed(isDomainError(error) ? error.code : 'error', { ...fields, error });
+  let isLeading = false;
+  let isStopped = false;
+  let cancel: (() => void) | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  async function leads(): Promise<boolean> {
+    try {
+      isLeading = await states.lead(process, now(), 3 * everyMs);
+    } catch (error) {
+      // While the database is away nobody else begins to lead.
+      if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+    }
+    if (!isLeading) known.clear();
+    return isLeading;
+  }
+
+  async function round(): Promise<void> {
+    if (!(await leads())) return;
+    const told = (await sources.resources.list('Organisation')).filter(isTold);
+    const tenants = new Set<string>(told.map(tenantOfOrganisation));
+    for (const tenant of known.keys()) if (!tenants.has(tenant)) known.delete(tenant);
+    const left = told.values();
+    const work = async (): Promise<void> => {
+      for (const organisation of left) {
+        if (isStopped) return;
+        await tellOrganisation(organisation).catch((error: unknown) =>
+          skipped(error, { organisation: organisation.metadata.name }),
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  }
+
+  async function tellOrganisation(organisation: Organisation): Promise<void> {
+    const { namespace, notifications = [] } = organisation.spec;
+    const whose = { organisation, namespace, tenant: tenantOfOrganisation(organisation) };
+    const { tenant } = whose;
+    const mine = known.get(tenant) ?? { states: await states.read(tenant) };
+    const situation = await situationOf(sources, whose);
+    const next = await Promise.all(
+      notifications.map(
+        async (spec) => [spec.name, await tellOne(whose, spec, mine.states[spec.name], situation)] as const,
+      ),
+    );
+    const entry = { ...mine, states: Object.fromEntries(next) };
+    known.set(tenant, entry);
+    const text = JSON.stringify(entry.states);
+    const { stored } = entry;
+    // Written again now and then: what is kept ends after a month.
+    if (stored?.text === text && Math.abs(now() - stored.at) < dayMs) return;
+    await states.write(tenant, entry.states, now());
+    known.set(tenant, { ...entry, stored: { text, at: now() } });
+  }
+
+  async function tellOne(
+    { tenant, organisation }: Whose,
+    spec: NotificationSpec,
+    { told: before, failing }: State = { told: {} },
+    situation: Situation,
+  ): Promise<State> {
+    const at = now();
+    if (failing !== undefined && at >= failing.at && at - failing.at < waitMs(failing.tries, everyMs))
+      return { told: before, failing };
+    const receiver = { id: notificationIdOf(tenant, spec.name), organisation: tenant, spec };
+    const { posts, told: begin } = compare(receiver.id, before, situation, at, spec.events);
+    const fields = { organisation: organisation.metadata.name, notification: spec.name };
+    let told = begin;
+    for (const post of isStopped ? [] : posts) {
+      const { isDelivered, detail = '' } = await client.send(
+        receiver,
+        messageOf(organisation.metadata.name, at, post),
+      );
+      sent.with({ outcome: isDelivered ? 'delivered' : 'failed' }).inc();
+      if (!isDelivered) {
+        if (failing?.detail !== detail) log.warn('notification not delivered', { ...fields, detail });
+        const since = failing?.since ?? at;
+        // The others go the same way.
+        return { told, failing: { since, detail, tries: (failing?.tries ?? 0) + 1, at } };
+      }
+      told = afterPost(told, post);
+    }
+    if (failing !== undefined) log.info('notification delivered again', fields);
+    return { told };
+  }
+
+  function again(): void {
+    if (isStopped) return;
+    cancel = systemTimers.after(everyMs, () => {
+      running = round().catch(skipped).then(again);
+    });
+  }
+
+  return {
+    start: again,
+    /** One round; for tests. */
+    round,
+    /** Resolves when nothing is sent. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      cancel?.();
+      await running;
+    },
+  };
+}
+
+/** Of two Organisations with one namespace the one that counts. */
+function isTold({ spec, status }: Organisation): boolean {
+  const isLoser = findCondition(status?.conditions, 'Accepted')?.reason === 'NameConflict';
+  return spec.notifications !== undefined && !isLoser;
+}
+
+function waitMs(tries: number, everyMs: number): number {
+  // A round begins a little earlier or later.
+  return (Math.min(2 ** (tries - 1), longestWait) - 0.5) * everyMs;
+}
