@@ -272,6 +272,17 @@ export type Answers = {
     }[];
     readonly nextCursor: string | null;
   };
+  readonly listNotifications: {
+    readonly items: readonly {
+      readonly name: string;
+      readonly format: string;
+      readonly events: readonly ('deposit.low' | 'limit.nearly' | 'limit.reached' | 'refusals.rising' | 'paymaster.notServing' | 'key.expiring' | 'webhook.failing' | 'price.jumped')[];
+      readonly host: string | null;
+      readonly failingSince: string | null;
+      readonly failure: string | null;
+    }[];
+    readonly nextCursor: string | null;
+  };
   readonly listObjectsContract: {
     readonly items: readonly {
       readonly name: string;
@@ -568,6 +579,10 @@ export type Answers = {
     readonly key: string;
     readonly generation: number;
     readonly previousKeyUntil: string | null;
+  };
+  readonly testNotification: {
+    readonly delivered: boolean;
+    readonly detail: string | null;
   };
   readonly testPolicyWebhook: {
     readonly verdict: 'verified' | 'refused' | 'failed' | 'blocked';

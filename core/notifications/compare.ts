@@ -19,7 +19,7 @@ export type Situation = {
   readonly unknown: ReadonlySet<EventName>;
 };
 
-/** What one receiver was told of one thing: whether it knows it as wrong, and when it was last told that it began. */
+/** One thing, as one receiver knows it: whether it is wrong, and when the receiver was last told that it began. */
 type Entry = { readonly isOpen: boolean; readonly at: EpochMs; readonly title: string };
 type Entries = Readonly<Record<string, Entry>>;
 /** What one receiver was told. */

@@ -1,4 +1,4 @@
-import { printable } from '../terminal-text.js';
+import { cleanReason } from '../policy/webhook/host-reason.js';
 import { formatInstant, type EpochMs } from '../units/time.js';
 import type { NotificationSpec } from '../resources/notification.js';
 import type { Post } from './compare.js';
@@ -93,7 +93,7 @@ function slackText({ type, organisation, what, count, items }: Message): string 
  * and without an address that becomes a link.
  */
 function plain(text: string): string {
-  return printable(text)
+  return (cleanReason(text) ?? '')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')

@@ -37,6 +37,7 @@ const core = [
   'resources',
   'config',
   'problems',
+  'notifications',
 ];
 /** The files beside these folders put them together. */
 const server = ['http', 'ops', 'view', 'ledger', 'follower', 'decision', 'what-if', 'rpc', 'dashboard'];

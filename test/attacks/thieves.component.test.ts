@@ -202,6 +202,10 @@ const elsewhere: Readonly<Record<string, readonly [file: string, says: string]>>
   ],
   'chain URLs': ['kube/process-config', 'never quotes a URL, which may hold a key'],
   'headers of price sources': ['adapters/price/price-documents.component', 'headers'],
+  'URL of a receiver of notifications': [
+    'system/notifications.component',
+    'that is dead holds back nobody, is shown, and its URL is shown nowhere',
+  ],
   'tokens of service accounts': ['charts/taken-over.component', 'Somebody has the token of a component'],
 };
 

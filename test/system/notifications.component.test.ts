@@ -14,7 +14,7 @@ import {
 } from '../adapters/webhook/webhook-host.js';
 import { aLimit, almostEmpty, aPaymaster, aPolicy, useDoctor } from './support/doctor.js';
 
-// Who is told of what by `make run`, on a real chain. One receiver takes CloudEvents, one the text of Slack; one is dead.
+// Whom `make run` tells what, on a real chain. One receiver takes CloudEvents, one the text of Slack; one is dead.
 
 const doctor = useDoctor({ PAYMASTER_NOTIFICATION_SECONDS: '1' });
 const { apply, ask, urlOf } = doctor;

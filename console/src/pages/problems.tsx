@@ -1,3 +1,5 @@
+import { can } from '../api.js';
+import { Notifications } from '../parts/notifications.js';
 import { Card, Note, Shown } from '../parts/parts.js';
 import { ProblemTable, useProblems, type Problem } from '../parts/problems.js';
 
@@ -32,6 +34,7 @@ export function ProblemsPage() {
           );
         }}
       </Shown>
+      {can('read') && <Notifications />}
     </>
   );
 }

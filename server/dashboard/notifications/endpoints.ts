@@ -12,7 +12,7 @@ import { text } from '../record-schemas.js';
 import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { createStates, type State } from './states.js';
 
-// Only the platform says who is told: these are entries of the Organisation.
+// Entries of the Organisation, which only the platform writes.
 
 type Shown = NotificationSpec & {
   readonly host: string | undefined;
@@ -63,7 +63,7 @@ function found(tools: Tools, { principal, params: { name = '' } }: Call) {
 export const notificationEndpoints = [
   endpoint({
     operationId: 'listNotifications',
-    summary: 'Who is told of what, and who cannot be reached',
+    summary: 'Receivers of notifications, their events, and which of them cannot be reached',
     method: 'get',
     path: '/notifications',
     scope: 'organisation',

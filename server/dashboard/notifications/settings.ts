@@ -3,7 +3,7 @@ import { integer, optional } from '../../../core/settings.js';
 export const notifyEvery = {
   notifySeconds: integer(
     'PAYMASTER_NOTIFICATION_SECONDS',
-    'How often what is wrong is compared with what receivers of notifications were told.',
+    'Seconds between two looks at what receivers of notifications have to be told.',
     { min: 1, max: 3_600 },
     60,
   ),

@@ -33,7 +33,7 @@ const fewestRefusals = 20;
 const manyTimes = 3;
 
 /**
- * What an organisation is told of. Nothing of other organisations is read, and no contracts, whose ABIs are large. Throws UNAVAILABLE
+ * What is wrong with an organisation now, as events. Nothing of other organisations is read, and no contracts, whose ABIs are large. Throws UNAVAILABLE
  * while its objects cannot be read.
  */
 export async function situationOf(sources: Sources, whose: Whose): Promise<Situation> {

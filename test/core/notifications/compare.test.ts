@@ -102,7 +102,7 @@ describe('what a receiver is told', () => {
   });
 });
 
-test('whatever comes, goes, fails and steps: a receiver is told at least once, seldom, and in the end all', () => {
+test('whatever begins, ends, fails, and however the clock steps: a receiver is told at least once, seldom, and at last knows all', () => {
   const round = fc.record({
     present: fc.subarray(['a', 'b', 'c', 'd']),
     isUnknown: fc.boolean(),
@@ -141,7 +141,7 @@ test('whatever comes, goes, fails and steps: a receiver is told at least once, s
       };
       for (const { present, isUnknown, isDelivered, stepMinutes } of rounds) {
         minutes += stepMinutes;
-        // After a step back the times before it say nothing any more.
+        // Times from before a step back say nothing.
         if (stepMinutes < 0) began.clear();
         take(present, isUnknown, isDelivered);
       }

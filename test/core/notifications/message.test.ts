@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { compare, type Thing } from '../../../core/notifications/compare.js';
+import { formatProblem } from '../../../core/errors.js';
+import { validateResource } from '../../../core/resources/validate.js';
+import { anOrganisation } from '../../build/resources.js';
 import { formats, messageOf, testMessage } from '../../../core/notifications/message.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
@@ -57,4 +60,14 @@ test('a CloudEvent has the attributes that CloudEvents 1.0 requires, and a test 
     type: 'test',
     time: '2027-01-15T08:00:00.000Z',
   });
+});
+
+test('what is wrong with the URL of a receiver is said without the URL', () => {
+  const wrong = [{ url: 'ftp://hunter2' }, { url: 'https://hunter2', urlFile: 'a' }, { urlFile: '../a' }];
+  for (const each of wrong) {
+    const organisation = anOrganisation({ notifications: [{ name: 'ops', ...each }] });
+    const problems = validateResource('Organisation', organisation).map(formatProblem);
+    expect(problems).not.toEqual([]);
+    expect(problems.join()).not.toContain('hunter2');
+  }
 });

@@ -76,6 +76,8 @@ export const campaignNames = {
   of: (campaign: string): Resources['PaymasterPolicy'] => aPolicy({ campaign }),
 };
 
+const opsTold = { name: 'ops', url: 'https://ops.example.org/events' };
+
 export const ruleCases: readonly RuleCase[] = [
   // Paymaster
   {
@@ -297,6 +299,24 @@ export const ruleCases: readonly RuleCase[] = [
   },
 
   // Organisation
+  {
+    field: 'spec.notifications',
+    message: 'a list in which no two notifications have the same name',
+    passes: { now: anOrganisation({ notifications: [opsTold, { ...opsTold, name: 'other' }] }) },
+    fails: { now: anOrganisation({ notifications: [opsTold, opsTold] }) },
+  },
+  {
+    field: 'spec.notifications[0]',
+    message: 'given by exactly one of url and urlFile',
+    passes: { now: anOrganisation({ notifications: [opsTold] }) },
+    fails: { now: anOrganisation({ notifications: [{ ...opsTold, urlFile: 'ops' }] }) },
+  },
+  {
+    field: 'spec.notifications[0]',
+    message: 'given by urlFile where format is Slack: anyone who has the URL can post there',
+    passes: { now: anOrganisation({ notifications: [{ name: 'ops', urlFile: 'ops', format: 'Slack' }] }) },
+    fails: { now: anOrganisation({ notifications: [{ ...opsTold, format: 'Slack' }] }) },
+  },
   {
     field: 'spec.budgets',
     message: 'a list in which no two budgets have the same name',
