@@ -48,10 +48,14 @@ export function Notifications() {
                 by: ({ failingSince }) => failingSince ?? undefined,
               },
               can() && {
-                name: 'Test',
+                name: 'Check',
                 of: ({ name }) => (
-                  <button type="button" onClick={() => void run(test(name))} aria-label={`Test ${name}`}>
-                    Test
+                  <button
+                    type="button"
+                    onClick={() => void run(test(name))}
+                    aria-label={`Send a test to ${name}`}
+                  >
+                    Send a test
                   </button>
                 ),
               },

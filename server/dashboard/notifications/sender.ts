@@ -74,8 +74,8 @@ export function createNotificationSender(deps: Deps) {
   }
 
   async function round(): Promise<void> {
-    if (!(await leads())) return;
     const told = (await sources.resources.list('Organisation')).filter(isTold);
+    if (told.length === 0 || !(await leads())) return;
     const tenants = new Set<string>(told.map(tenantOfOrganisation));
     for (const tenant of known.keys()) if (!tenants.has(tenant)) known.delete(tenant);
     const left = told.values();

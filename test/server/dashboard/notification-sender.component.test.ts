@@ -11,7 +11,6 @@ import type { Message } from '../../../core/notifications/message.js';
 import type { AnyResource } from '../../../core/resources/kinds.js';
 import type { OrganisationSpec } from '../../../core/resources/organisation.js';
 import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
-import type { EpochMs } from '../../../core/units/time.js';
 import { createNotificationSender } from '../../../server/dashboard/notifications/sender.js';
 import type { Sources } from '../../../server/dashboard/notifications/situation.js';
 import { createStates } from '../../../server/dashboard/notifications/states.js';
