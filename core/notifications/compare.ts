@@ -40,6 +40,9 @@ export const maxTracked = 50;
 const others = '*';
 /** Nobody is told again within this time that the same thing began. */
 export const quietMs = 3_600_000;
+/** After so many posts within an hour that things of an event began, the next ones wait this long for each other. */
+export const maxPosts = 12;
+const pauseMs = 600_000;
 
 /**
  * What one receiver has to be told: that things began, and once that they are resolved, in at most two posts for each event.
@@ -81,7 +84,7 @@ export function compare(
       const marks = Object.fromEntries(of.map((thing) => [thing.subject, entryOf(thing)]));
       posts.push({ id, event, isResolved, things: of, told: marks });
     };
-    post(false, began, ({ title }) => ({ isOpen: true, at: now, title }));
+    post(false, isBusy(entries, now) ? [] : began, ({ title }) => ({ isOpen: true, at: now, title }));
     post(true, ended, ({ subject }) => ({ ...entries[subject]!, isOpen: false }));
     told[event] = Object.fromEntries(
       Object.entries(entries).filter(
@@ -105,6 +108,13 @@ function known(entries: Entries = {}, now: EpochMs): Entries {
       entry.at > now ? { ...entry, at: now } : entry,
     ]),
   );
+}
+
+/** Things of one post began at the same time. */
+function isBusy(entries: Entries, now: EpochMs): boolean {
+  const all = Object.values(entries).map(({ at }) => at);
+  const lately = new Set(all.filter((at) => now - at < quietMs));
+  return lately.size >= maxPosts && now - Math.max(...lately) < pauseMs;
 }
 
 /** Those that the receiver knows come first, so that things that come and go do not push each other out. */

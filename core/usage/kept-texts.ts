@@ -2,8 +2,8 @@ import type { EpochMs } from '../units/time.js';
 
 /**
  * Port: texts by name, each until a time, that every replica of the dashboard reads: the message that a new funding wallet has to sign
- * (named by the paymasterId), sessions that were signed out, when a token was last used, answers to an Idempotency-Key. Every
- * method throws UNAVAILABLE.
+ * (named by the paymasterId), sessions that were signed out, when a token was last used, answers to an Idempotency-Key, what receivers
+ * of notifications were told. Every method throws UNAVAILABLE.
  */
 export type KeptTexts = {
   /** Replaces the text of this name. */

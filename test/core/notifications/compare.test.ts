@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   afterPost,
   compare,
+  maxPosts,
   maxTracked,
   quietMs,
   type Post,
@@ -86,6 +87,21 @@ describe('what a receiver is told', () => {
     }
     // That they began, that they are resolved, and then an hour of silence.
     expect(posts).toHaveLength(2);
+  });
+
+  test('comes every ten minutes once much has begun within an hour, and leaves nothing out', () => {
+    let told: Told = {};
+    const seen: number[] = [];
+    const subjects: string[] = [];
+    for (let minute = 0; minute < 60; minute++) {
+      if (minute < 40) subjects.push(`policies/${minute}`);
+      const now = look(told, subjects, minute);
+      told = withAll(now.told, now.posts);
+      if (now.posts.length > 0) seen.push(minute);
+    }
+    const first = Array.from({ length: maxPosts }, (_, i) => i);
+    expect(seen).toEqual([...first, 21, 31, 41]);
+    expect(Object.keys(told['deposit.low'] ?? {})).toHaveLength(subjects.length);
   });
 
   test('is not held back longer than an hour by a clock that was set back by days', () => {
