@@ -54,6 +54,7 @@ const expected: Readonly<Record<string, readonly RegExp[]>> = {
     /pmpol|paymasterpolicy.*true/,
   ],
   'docs/key-rotation.md': [],
+  'docs/notifications.md': [/secret\/paymaster-notification-urls created/],
   'docs/production.md': [/dev +(?:True[ ,]*){4}/, /chain\.paymasters\.dev\/dev condition met/],
   'charts/README.md': [],
 };
