@@ -17,7 +17,7 @@ import { createStates } from '../../../server/dashboard/notifications/states.js'
 import { aClock } from '../../adapters/usage/clock.js';
 import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { aLimitConfig, aPaymasterConfig } from '../../build/configs.js';
-import { anOrganisation, aPaymaster } from '../../build/resources.js';
+import { aChain, anOrganisation, aPaymaster } from '../../build/resources.js';
 
 const stops = createStops();
 afterEach(() => stops.run());
@@ -149,15 +149,17 @@ describe('two processes', () => {
     const { state, clock, aSender, withLimits } = anInstallation();
     withLimits(1, 1);
     state.used = 90;
-    const gate = Promise.withResolvers<void>();
+    const [sending, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = aSender('slow', {
       send: async ({ spec }, message) => {
+        sending.resolve();
         await gate.promise;
         state.got.push({ by: 'slow', receiver: spec.name, message });
         return { isDelivered: true };
       },
     });
     const held = slow.round();
+    await sending.promise;
     clock.advance(4 * minuteMs);
     const next = aSender('next');
     await next.round();
@@ -258,4 +260,24 @@ test('an organisation that wants two events gets no others', async () => {
   clock.advance(2 * 86_400_000);
   await aSender('b').round();
   expect(types()).toEqual(['key.expiring']);
+});
+
+test('what is wrong with a chain is told to those who use it alone, without what its message says of nodes and hosts', async () => {
+  const { state, aSender, types } = anInstallation();
+  const fallen = {
+    type: 'PriceUsable',
+    status: 'False',
+    reason: 'Jump',
+    message: 'https://hunter2.example.org fell',
+    lastTransitionTime: '2026-03-01T12:00:00Z',
+    observedGeneration: 1,
+  } as const;
+  const used = { ...aChain(), status: { conditions: [fallen] } };
+  const other = { ...aChain({ meta: { name: 'other' }, chainId: 1 }), status: { conditions: [fallen] } };
+  state.objects = [aPaymaster({ meta: { name: 'p0' } }), used, other];
+  await aSender().round();
+  expect(types()).toEqual(['price.jumped']);
+  const { message } = state.got[0]!;
+  expect(message.items.map(({ subject }) => subject)).toEqual([`chains/${used.metadata.name}`]);
+  expect(JSON.stringify(message)).not.toContain('hunter2');
 });
