@@ -146,7 +146,7 @@ export type Answers = {
     readonly from: string;
     readonly to: string;
     readonly step: 'minute' | 'hour' | 'day' | 'month';
-    readonly groupBy: 'paymaster' | 'policy' | 'wouldRefuse' | 'campaign' | 'contract' | 'method' | 'sender' | 'reason' | 'mode' | 'chain' | 'label' | null;
+    readonly groupBy: 'paymaster' | 'policy' | 'wouldRefuse' | 'campaign' | 'key' | 'contract' | 'method' | 'sender' | 'reason' | 'mode' | 'chain' | 'label' | null;
     readonly additive: boolean;
     readonly items: readonly {
       readonly from: string;

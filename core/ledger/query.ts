@@ -15,6 +15,7 @@ export const usageGroups = {
   policy: { additive: false },
   wouldRefuse: { additive: false },
   campaign: { additive: false },
+  key: { additive: true },
   contract: { additive: false },
   method: { additive: false },
   sender: { additive: true },

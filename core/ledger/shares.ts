@@ -8,7 +8,7 @@ import type { UsageGroup } from './query.js';
 export type RollupDimension = Exclude<UsageGroup, 'sender'> | 'account' | 'operation';
 
 /** Value of an operation that has none. */
-const noValue = '(none)';
+export const noValue = '(none)';
 /** Stands for all values that the configuration does not know. */
 const otherValue = 'other';
 
@@ -49,6 +49,7 @@ export function decisionShares(decision: Decision): readonly Share[] {
   const policyIds = idsOf(policies, (effect) => effect === 'counted' || effect === 'refused');
   const wouldRefuse = idsOf(policies, (effect) => effect === 'would_refuse');
   const campaigns = idsOf(policies, (effect) => effect === 'campaign');
+  const keys = idsOf(policies, (effect) => effect === 'key');
   // A wallet pays from its balance in the contract, and the contract from its deposit.
   const accounts = new Set([
     accountValue(decision),
@@ -58,6 +59,7 @@ export function decisionShares(decision: Decision): readonly Share[] {
     ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
     ...[...wouldRefuse].map((id) => whole('wouldRefuse', id)),
     ...[...campaigns].map((name) => whole('campaign', name)),
+    ...[...keys].map((name) => whole('key', name)),
     ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
     ...byCall('method', calls, methodValue),
     ...[...accounts].flatMap((account) => (account === undefined ? [] : [whole('account', account)])),

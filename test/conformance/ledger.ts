@@ -331,6 +331,43 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       ]);
     });
 
+    test('usage by key adds up to all of it, what no key with a name asked for included', async () => {
+      const organisation = 'keys';
+      const shops = { policyId: 'shops', effect: 'key' as const };
+      const named = aDecision(organisation, noon, { maxCostWei: 1001n, policies: [shops] });
+      const first = aDecision(organisation, noon, { maxCostWei: 77n, sender: address(9) });
+      const refused = aRefusal(organisation, noon, { policies: [shops] });
+      const ofToken = { address: address(50), amount: 5n, decimals: 6 };
+      const later = (noon + minuteMs) as EpochMs;
+      const own = aDecision(organisation, (noon - 40 * hourMs) as EpochMs, { policies: [shops] });
+      await ledger.append([
+        ...reservationOf(named, aSettlement(named, later, { actualGasCostWei: largest, token: ofToken })),
+        ...reservationOf(first, aSettlement(first, later, { actualGasCostWei: 12n, token: ofToken })),
+        ...reservationOf(own),
+        ...alone(refused, aGap(organisation, noon)),
+      ]);
+      const rows = await usageOf(ledger, { organisation, groupBy: 'key', step: 'day' });
+      const shown = rows.map(({ group, sponsored, refused: no, promisedWei, spentWei, tokens }) => [
+        group,
+        sponsored,
+        no,
+        promisedWei,
+        spentWei,
+        tokens.map(({ amount }) => amount),
+      ]);
+      expect(shown).toEqual([
+        ['shops', 1, 0, own.maxCostWei, 0n, []],
+        ['(none)', 1, 5, 77n, 12n, [5n]],
+        ['shops', 1, 1, 1001n, largest, [5n]],
+      ]);
+      const query = { organisation, groupBy: 'key', step: 'day', paymasterId: undefined } as const;
+      const { from, to } = allOf('');
+      const spent = (await ledger.spent({ ...query, from: startOfDay(from), to: startOfDay(to) })) ?? [];
+      const sums = new Map<string, bigint>();
+      for (const { group, spentWei } of spent) sums.set(group, (sums.get(group) ?? 0n) + spentWei);
+      expect(Object.fromEntries(sums)).toEqual({ '(none)': 12n, shops: largest });
+    });
+
     test('the promise that was mined gets the cost, and the others of its nonce are spent elsewhere', async () => {
       const organisation = 'mined';
       const first = aDecision(organisation, noon);
@@ -742,6 +779,7 @@ function ofShape(organisation: string, time: EpochMs, shape: number): Decision {
         effect: (shape + index) % 4 === 0 ? ('would_refuse' as const) : ('counted' as const),
       })),
       ...(shape % 6 === 1 ? [{ policyId: 'winter', effect: 'campaign' as const }] : []),
+      ...(shape % 3 === 1 ? [{ policyId: `key-${shape % 2}`, effect: 'key' as const }] : []),
     ],
   };
   if (shape % 7 === 0) return aRefusal(organisation, time, common);

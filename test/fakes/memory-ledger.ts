@@ -423,6 +423,10 @@ function valuesOf(
       return [...policiesOf(decision, 'would_refuse')].map((id) => [id, undefined]);
     case 'campaign':
       return [...policiesOf(decision, 'campaign')].map((name) => [name, undefined]);
+    case 'key': {
+      const names = policiesOf(decision, 'key');
+      return names.size === 0 ? [['(none)', undefined]] : [...names].map((name) => [name, undefined]);
+    }
     case 'policy': {
       const ids = policiesOf(decision, 'counted', 'refused');
       return ids.size === 0 ? [['(none)', undefined]] : [...ids].map((id) => [id, undefined]);

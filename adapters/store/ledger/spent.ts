@@ -1,3 +1,4 @@
+import { noValue } from '../../../core/ledger/shares.js';
 import { mostSpent, type SpentQuery, type SpentRow } from '../../../core/ledger/spent.js';
 import { spansOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -14,7 +15,7 @@ export async function readSpent(
   tail: Sums,
 ): Promise<readonly SpentRow[] | undefined> {
   if (query.groupBy === 'sender') return undefined;
-  const parts = await readParts(reader, query.groupBy ?? 'paymaster', query, tail);
+  const parts = await readGroups(reader, query, tail);
   const chains = await readParts(reader, 'chain', query, tail);
   if (parts === undefined || chains === undefined) return undefined;
   const byPaymaster = Map.groupBy(chains, nameOf);
@@ -23,6 +24,20 @@ export async function readSpent(
     // A paymaster that was moved to another chain within the hour: what it spent there has no price of its own.
     return { ...part, chainId: others.length > 0 ? undefined : chain && Number(chain.group) };
   });
+}
+
+async function readGroups(
+  reader: Reader,
+  query: SpentQuery,
+  tail: Sums,
+): Promise<readonly Part[] | undefined> {
+  const parts = await readParts(reader, query.groupBy ?? 'paymaster', query, tail);
+  if (query.groupBy !== 'key') return parts;
+  const all = await readParts(reader, 'paymaster', query, tail);
+  // See `withoutKey`.
+  const others = parts?.map((part) => ({ ...part, spentWei: -part.spentWei }));
+  if (parts === undefined || all === undefined || others === undefined) return undefined;
+  return [...parts, ...[...all, ...others].map((part) => ({ ...part, group: noValue }))];
 }
 
 async function readParts(

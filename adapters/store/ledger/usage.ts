@@ -1,5 +1,6 @@
 import { addToken, noAmounts, shownAmounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
 import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
+import { withoutKey } from '../../../core/ledger/without-key.js';
 import { rollupUnits, rowRange, spansOf, startOf } from '../../../core/ledger/steps.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -14,6 +15,13 @@ import { amountsOf, usageRows, type Sums } from './sums.js';
  * sums of days only.
  */
 export async function readUsage(reader: Reader, query: UsageQuery, tail: Sums): Promise<readonly UsageRow[]> {
+  const rows = await readRows(reader, query, tail);
+  if (query.groupBy !== 'key') return rows;
+  const all = await readRows(reader, { ...query, groupBy: undefined }, tail);
+  return withoutKey(rows, all).slice(0, query.limit + 1);
+}
+
+async function readRows(reader: Reader, query: UsageQuery, tail: Sums): Promise<readonly UsageRow[]> {
   const { dialect } = reader;
   const parts = usageParts(reader, query, tail);
   const values = new Values();

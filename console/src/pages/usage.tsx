@@ -19,6 +19,7 @@ const groups: readonly Choice[] = [
   ['policy', 'Policy'],
   ['wouldRefuse', 'Policy in Shadow that would refuse'],
   ['campaign', 'Campaign'],
+  ['key', 'Key'],
   ['mode', 'Mode'],
   ['reason', 'Reason of refusal'],
   ['sender', 'Account'],
@@ -38,6 +39,7 @@ export function Usage() {
   };
   const usage = useLive(`${range} ${groupBy} ${paymasterId}`, () => call<UsageRecord>(path()));
   const nameOfRow = ({ group, method }: UsageRow): string => {
+    if (groupBy === 'key' && group === '(none)') return 'first apiKey';
     if (group === null || group === '(none)') return 'none';
     if (groupBy === 'paymaster') return nameOf(paymasters, group);
     if (groupBy === 'reason') return words(group);

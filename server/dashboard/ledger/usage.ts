@@ -111,7 +111,7 @@ export const usageEndpoint = endpoint({
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
     step: oneOf('Length of a row, in UTC. Default day.', usageSteps),
     groupBy: oneOf(
-      'One row per value. An operation with several calls counts in each of its contracts and methods, so counts do not add up there, while its money is divided among them; it counts in full for each of its policies. By sender only whole days are counted.',
+      'One row per value. An operation with several calls counts in each of its contracts and methods, so counts do not add up there, while its money is divided among them; it counts in full for each of its policies. By key, paymasters whose keys have the same name count together, and (none) is what the first apiKey asked for. By sender only whole days are counted.',
       groups,
     ),
     label: name('With groupBy=label: the label of paymasters by whose values is grouped, e.g. team.'),

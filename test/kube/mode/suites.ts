@@ -49,6 +49,7 @@ export const suitesOfSoak: SuiteTable = {
   'manage-explain': 'Asks another process; on Kubernetes in kube/installation.',
   'manage-funding': 'The same messages as in dashboard-funding.',
   'manage-idempotency': 'Messages as in dashboard-funding: the conformance of usage stores.',
+  'manage-money': 'Questions to the ledger: its conformance.',
   'manage-rows': 'Refusals of wrong tokens, before a store is asked for anything else.',
   'manage-rules': 'A view of objects that are listed as in manage-objects.',
   'manage-shadow': 'Questions to the ledger: its conformance.',
