@@ -182,6 +182,7 @@ export type Answers = {
       readonly chainId: number;
       readonly name: string;
       readonly symbol: string;
+      readonly explorer: string | null;
       readonly suspended: boolean;
       readonly versions: readonly {
         readonly version: string;

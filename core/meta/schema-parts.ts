@@ -89,6 +89,20 @@ export const httpUrl = (
     ...hints,
   });
 
+/**
+ * A block explorer, whose pages are linked with paths added: so without user information, query and fragment, and nothing that could be
+ * another scheme. Without TLS only on this machine.
+ */
+export const explorerUrl = (description: string): SchemaOf<string> =>
+  text(description, {
+    minLength: 8,
+    maxLength: 256,
+    pattern:
+      '^(https://[A-Za-z0-9.-]+|http://(localhost|127\\.0\\.0\\.1))(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?$',
+    expected:
+      'an https:// URL without user, query and fragment, at most 256 characters; http:// only for localhost',
+  });
+
 /** An amount of native coins. */
 export const coins = (description: string): SchemaOf<string> =>
   text(description, {

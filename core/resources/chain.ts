@@ -21,6 +21,7 @@ import {
   coins,
   column,
   conditions,
+  explorerUrl,
   httpUrl,
   mountedFile,
   foundStatus,
@@ -92,6 +93,9 @@ const spec = object(
     },
     optional: {
       suspended: boolean('True stops every signature on this chain at once.'),
+      explorer: explorerUrl(
+        'Block explorer to which the console links: address/ADDRESS, tx/HASH and block/NUMBER below it, as Etherscan and Blockscout have them, e.g. https://basescan.org. Default: none, and no links.',
+      ),
       bundlers: object(
         'Bundlers behind the JSON-RPC address of every Paymaster of the chain: they get the operations that the service has promised to pay for, so that a client needs one URL. They also estimate where our own simulation cannot. Exactly one of urls and file. Absent: clients use a bundler of their own.',
         {

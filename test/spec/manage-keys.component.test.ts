@@ -296,6 +296,18 @@ test('chains are those that the organisation may use, without the addresses of t
   expect((await ask('GET', '/chains', undefined, otherToken)).data).toEqual({ items: [], nextCursor: null });
 });
 
+test('a chain has the explorer that the platform names, to whose address paths are added', async () => {
+  expect((await ask('GET', '/chains')).data).toMatchObject({ items: [{ explorer: null }] });
+  const chains = await host.resources.list('Chain');
+  for (const { metadata, spec } of chains) {
+    const key = { name: metadata.name };
+    const explorer = 'https://explorer.example/testnet/';
+    await host.resources.apply({ manager: 'platform', kind: 'Chain', key, spec: { ...spec, explorer } });
+  }
+  const { data } = await ask('GET', '/chains');
+  expect(data).toMatchObject({ items: [{ explorer: 'https://explorer.example/testnet' }] });
+});
+
 test('fee tokens of a chain are shown with the kind of their price, not its address, and whether they may be used', async () => {
   const { metadata, spec } = aFeeToken({
     meta: { name: 'usd' },

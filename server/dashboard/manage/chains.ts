@@ -4,6 +4,7 @@ import type { Chain } from '../../../core/resources/chain.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { endpoint } from '../endpoint.js';
 import { address, chainId, exampleAddress, text } from '../record-schemas.js';
+import { textOrNull } from '../ledger/schemas.js';
 import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
@@ -13,6 +14,11 @@ const chainShape = shapeOf<Chain>()({
   chainId: [chainId, 31337, ({ spec }) => spec.chainId],
   name: [text, 'dev', ({ metadata }) => metadata.name],
   symbol: [about(text, 'Of the native coin.'), 'ETH', ({ spec }) => spec.nativeCurrency.symbol],
+  explorer: [
+    about(textOrNull, 'Block explorer: address/ADDRESS, tx/HASH and block/NUMBER are below it.'),
+    'https://basescan.org',
+    ({ spec }) => spec.explorer?.replace(/\/$/, ''),
+  ],
   suspended: [
     { type: 'boolean', description: 'True: nothing is signed on it.' },
     false,
@@ -36,7 +42,7 @@ export const chainsEndpoint = endpoint({
   method: 'get',
   path: '/chains',
   scope: 'organisation',
-  needs: ['read'],
+  needs: ['read', 'finance'],
   schema: listSchemaOf(chainShape.schema),
   example: wholeList([chainShape.example]),
 

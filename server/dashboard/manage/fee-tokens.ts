@@ -49,7 +49,7 @@ export const feeTokensEndpoint = endpoint({
   method: 'get',
   path: '/chains/:chainId/tokens',
   scope: 'organisation',
-  needs: ['read'],
+  needs: ['read', 'finance'],
   schema: listSchemaOf(tokenShape.schema, {
     versions: arrayOf(text, 'Of paymasters that take tokens on this chain.'),
   }),

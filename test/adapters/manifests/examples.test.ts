@@ -75,17 +75,21 @@ test.each(chainFiles)('%s signs nothing that a transaction has no room for', (fi
   }
 });
 
-test.each(chainFiles)('%s names the chain and the coin that wallets know under its id', (file) => {
-  for (const { spec } of read(file).objects) {
-    const published = Object.values<Chain>(knownChains).find(({ id }) => id === spec['chainId']);
-    expect(spec['nativeCurrency']).toEqual(published?.nativeCurrency);
-    expect(spec['rpc']).toEqual({
-      file: basename(file, '.yaml'),
-      multicall3: getAddress(published?.contracts?.multicall3?.address ?? '0x'),
-    });
-  }
-  expect(read(file).objects).toHaveLength(1);
-});
+test.each(chainFiles)(
+  '%s names the chain, the coin and the explorer that wallets know under its id',
+  (file) => {
+    for (const { spec } of read(file).objects) {
+      const published = Object.values<Chain>(knownChains).find(({ id }) => id === spec['chainId']);
+      expect(spec['nativeCurrency']).toEqual(published?.nativeCurrency);
+      expect(spec['explorer']).toBe(published?.blockExplorers?.default.url);
+      expect(spec['rpc']).toEqual({
+        file: basename(file, '.yaml'),
+        multicall3: getAddress(published?.contracts?.multicall3?.address ?? '0x'),
+      });
+    }
+    expect(read(file).objects).toHaveLength(1);
+  },
+);
 
 test.each(chainFiles)(
   '%s says how the chain charges for data, and names the OP stack where wallets know its oracle',

@@ -183,6 +183,26 @@ describe('a problem names field, expectation and value', () => {
         'spec.sponsor.icon must be a data URI of a PNG, WebP or SVG image in base64: data:image/png;base64,…, got "data:text/html;base64,PGI+"',
       ],
     },
+    ...[
+      'javascript:alert(1)//',
+      'data:text/html,x',
+      'https://user:secret@example.com',
+      'https://good.example@evil.example',
+      'https://example.com/?q=',
+      'https://example.com/#',
+      'https://example.com/a b',
+      'https://example.com\\evil',
+      '//example.com/',
+      'http://example.com',
+      'http://localhost.evil.example',
+    ].map((explorer) => ({
+      name: `the explorer ${explorer}`,
+      kind: 'Chain' as const,
+      spec: { ...aChain().spec, explorer },
+      want: [
+        `spec.explorer must be an https:// URL without user, query and fragment, at most 256 characters; http:// only for localhost, got ${JSON.stringify(explorer)}`,
+      ],
+    })),
     {
       name: 'a gas limit beyond what any block holds',
       kind: 'Chain',
