@@ -16,11 +16,20 @@ function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** A whole number of the smallest unit as decimal text, exactly. */
+export function decimal(amount: bigint, decimals: number): string {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  const whole = digits.slice(0, digits.length - decimals);
+  return `${amount < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 /** For eyes; a `title` has all digits. */
 export function dollars(text: string): string {
-  return cents.format(Number(text));
+  const value = Number(text);
+  return value !== 0 && Math.abs(value) < 0.01 ? 'less than 0.01' : cents.format(value);
 }
 
 /** A sentence of the API, with its amounts written as elsewhere: `at most 100,000 operations`, `0.5 coins` for ether. */

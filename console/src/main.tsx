@@ -4,6 +4,8 @@ import './style/frame.css';
 import './style/content.css';
 import './style/paymaster.css';
 import './style/form.css';
+import './style/money.css';
 import './style/phone.css';
+import './style/print.css';
 
 render(<App />, document.getElementById('app')!);

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { Activity } from './pages/activity.js';
 import { Changes } from './pages/changes.js';
+import { Money } from './pages/money.js';
 import { Overview } from './pages/overview.js';
 import { Paymaster } from './pages/paymaster.js';
 import { Playground } from './pages/playground.js';
@@ -23,6 +24,7 @@ export const pages: Readonly<Record<string, Page>> = {
   problems: { title: 'Problems', page: ProblemsPage, needs: ['read', 'stop'] },
   paymaster: { title: 'Paymasters', page: Paymaster, needs: ['read', 'stop'] },
   activity: { title: 'Activity', page: Activity, needs: ['read'] },
+  money: { title: 'Money', page: Money, needs: ['read', 'finance'] },
   usage: { title: 'Usage', page: Usage, needs: ['read', 'finance'] },
   'what-if': { title: 'What-if', page: WhatIf, needs: ['read'] },
   playground: { title: 'Playground', page: Playground, needs: ['read'] },

@@ -63,7 +63,7 @@ test.each([[game], ['tokens'], ['what-if'], ['playground']])(
   },
 );
 
-test.each([[game], ['overview'], ['activity'], ['usage']])(
+test.each([[game], ['overview'], ['activity'], ['money'], ['usage']])(
   '%s moves nothing for somebody who asks for less motion',
   async (path) => {
     const { page } = await opened(path, { reducedMotion: 'reduce' });

@@ -73,6 +73,11 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
   },
   { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },
   {
+    path: 'money',
+    shows: (page) =>
+      page.getByRole('cell', { name: 'Opening balance' }).first().waitFor({ state: 'attached' }),
+  },
+  {
     path: 'usage',
     shows: (page) => page.getByRole('cell', { name: 'counter.increment' }).waitFor({ state: 'attached' }),
   },
@@ -113,7 +118,7 @@ test('usage answers for every range and grouping that its page offers', async ()
       .locator('option')
       .evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value));
   const [ranges, groups] = [await choicesOf('Range'), await choicesOf('By')];
-  expect(groups).toEqual(expect.arrayContaining(['sender', 'campaign', 'wouldRefuse']));
+  expect(groups).toEqual(expect.arrayContaining(['sender', 'campaign', 'wouldRefuse', 'key']));
   for (const range of ranges)
     for (const groupBy of groups) {
       const answered = page.waitForResponse(

@@ -26,6 +26,7 @@ const everyPage = [
   'Problems',
   'Paymasters',
   'Activity',
+  'Money',
   'Usage',
   'What-if',
   'Playground',
@@ -37,6 +38,7 @@ const paths = [
   'problems',
   'paymaster',
   'activity',
+  'money',
   'usage',
   'what-if',
   'playground',
@@ -54,6 +56,7 @@ type Case = {
 
 const seeing = {
   Overview: ['Show as a table'],
+  Money: ['Save statement as CSV'],
   Usage: ['Show as a table', 'Save as CSV'],
 } as const;
 const reading = {
@@ -67,7 +70,7 @@ const stopping = { Paymasters: ['Suspend shop (chain 31337)'] } as const;
 const cases: readonly Case[] = [
   { scopes: ['read'], pages: everyPage, controls: reading },
   { scopes: ['stop'], pages: ['Problems', 'Paymasters'], controls: stopping },
-  { scopes: ['finance'], pages: ['Overview', 'Usage'], controls: seeing },
+  { scopes: ['finance'], pages: ['Overview', 'Money', 'Usage'], controls: seeing },
   { scopes: ['read', 'stop'], pages: everyPage, controls: { ...reading, ...stopping } },
   { scopes: ['write'], pages: everyPage },
 ];

@@ -52,6 +52,7 @@ const nothing: Answers = {
   policies: { items: [], nextCursor: null },
   paymaster: [],
   chains: { items: [] },
+  statements: { items: [], nextCursor: null, prices: [] },
   rules: { items: [], nextCursor: null },
 };
 const one: Answers = {
@@ -79,6 +80,7 @@ const pages: readonly { readonly path: string; readonly says: RegExp }[] = [
   { path: 'problems', says: /Nothing is wrong/ },
   { path: 'paymaster', says: /You have no paymaster yet. Create one below/ },
   { path: 'activity', says: /Nothing in this time that fits. Choose a longer range/ },
+  { path: 'money', says: /Nothing was spent in this time. Money counts when/ },
   { path: 'usage', says: /Nothing was asked for in this time. Choose a longer range/ },
   { path: 'playground', says: /You have no paymaster yet that could decide/ },
   { path: 'changes', says: /No token changed anything in the last 30 days/ },

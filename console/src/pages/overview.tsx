@@ -1,6 +1,6 @@
 import type { Answers } from '../answers.js';
 import { call, can } from '../api.js';
-import { coins, count, words } from '../format.js';
+import { coins, count, decimal, words } from '../format.js';
 import { useLive } from '../live.js';
 import { RangeFilter } from '../parts/filter.js';
 import { Funds } from '../parts/funds.js';
@@ -133,15 +133,10 @@ function Tiles({ usage: { items: rows } }: { readonly usage: Usage }) {
       <Tile label="Mined" value={count(sum('mined'))} note={`${count(sum('reverted'))} of them reverted`} />
       <Tile
         label="Spent on gas"
-        value={coins(inCoins(spentWei))}
+        value={coins(decimal(spentWei, 18))}
         note="native coins"
         href={hrefOf('usage', { range, measure: 'spent' })}
       />
     </div>
   );
-}
-
-function inCoins(wei: bigint): string {
-  const digits = wei.toString().padStart(19, '0');
-  return `${digits.slice(0, -18)}.${digits.slice(-18)}`;
 }

@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks';
-import { call, request } from '../api.js';
+import { call } from '../api.js';
 import { count, words } from '../format.js';
 import { useLive } from '../live.js';
+import { Download } from '../parts/download.js';
 import { Filter, RangeFilter } from '../parts/filter.js';
 import { Card, Coins, Note, Shown, Time, type Choice } from '../parts/parts.js';
 import { Table, type Column } from '../parts/table.js';
@@ -79,7 +79,7 @@ export function Usage() {
                 nameOf={nameOfRow}
               />
             </Card>
-            <Card title="All figures" aside={<Download path={path} />}>
+            <Card title="All figures" aside={<Download path={path} file="usage.csv" />}>
               <Table
                 caption="All figures"
                 rows={data.items}
@@ -106,28 +106,4 @@ function columnsOf(label: string, name: (row: UsageRow) => string): readonly Col
     { name: 'Promised', isNumber: true, of: ({ promised }) => <Coins>{promised}</Coins> },
     { name: 'Spent', isNumber: true, of: ({ spent }) => <Coins>{spent}</Coins> },
   ];
-}
-
-function Download({ path }: { readonly path: () => string }) {
-  const [error, setError] = useState<string>();
-  async function save(): Promise<void> {
-    try {
-      const response = await request(path(), { accept: 'text/csv' });
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(await response.blob());
-      link.download = 'usage.csv';
-      link.click();
-      URL.revokeObjectURL(link.href);
-    } catch (cause) {
-      setError((cause as Error).message);
-    }
-  }
-  return (
-    <>
-      {error !== undefined && <Note kind="error">{error}</Note>}
-      <button type="button" onClick={() => void save()}>
-        Save as CSV
-      </button>
-    </>
-  );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { time } from '../format.js';
+import { Time } from './parts.js';
 import { Table, type Column } from './table.js';
 
 export type Series = {
@@ -48,7 +48,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
 
   const rows = times.map((at, index) => ({ at, index }));
   const columns: Column<(typeof rows)[number]>[] = [
-    { name: 'From', of: ({ at }) => time(at) },
+    { name: 'From', of: ({ at }) => <Time>{at}</Time>, by: ({ at }) => at },
     ...series.map(({ name, values }) => ({
       name,
       isNumber: true,

@@ -7,7 +7,7 @@ export type Column<T> = {
   /** Undefined or null: the row does not have it. */
   readonly of: (row: T) => ComponentChildren;
   /** What rows are sorted by when somebody presses the heading. */
-  readonly by?: (row: T) => string | number | undefined;
+  readonly by?: (row: T) => string | number | bigint | undefined;
 };
 
 /** `isUp`: the smallest first. */
@@ -17,11 +17,14 @@ export function Table<T>({
   caption,
   columns: given,
   rows,
+  total,
 }: {
   readonly caption: string;
   /** False: a column that is not for this token. */
   readonly columns: readonly (Column<T> | false)[];
   readonly rows: readonly T[];
+  /** Stays at the end, whatever the others are sorted by. */
+  readonly total?: T;
 }) {
   const [order, setOrder] = useState<Order>();
   const columns = given.filter((column) => column !== false);
@@ -32,6 +35,12 @@ export function Table<T>({
     const isText = rows.some((row) => typeof key?.(row) === 'string');
     setOrder({ name, isUp: order?.name === name ? !order.isUp : isText });
   };
+  const cells = (row: T) =>
+    columns.map((column) => (
+      <td key={column.name} class={kind(column)} data-name={column.name}>
+        {column.of(row) ?? <span class="none">–</span>}
+      </td>
+    ));
   const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
   return (
     // Wide tables scroll by themselves; focus lets the keyboard do it. On a phone rows are below each other, with the names of
@@ -60,18 +69,14 @@ export function Table<T>({
         </thead>
         <tbody>
           {shown.map((row, index) => (
-            <tr key={index}>
-              {columns.map((column) => {
-                const value = column.of(row) ?? <span class="none">–</span>;
-                return (
-                  <td key={column.name} class={kind(column)} data-name={column.name}>
-                    {value}
-                  </td>
-                );
-              })}
-            </tr>
+            <tr key={index}>{cells(row)}</tr>
           ))}
         </tbody>
+        {total !== undefined && (
+          <tfoot>
+            <tr>{cells(total)}</tr>
+          </tfoot>
+        )}
       </table>
     </div>
   );
@@ -82,7 +87,9 @@ function sorted<T>(rows: readonly T[], by: NonNullable<Column<T>['by']>, isUp: b
   const keyed = rows.map((row) => ({ row, key: by(row) }));
   const [known, others] = [keyed.filter(isKnown), keyed.filter((each) => !isKnown(each))];
   const up = known.toSorted(({ key: a }, { key: b }) =>
-    typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en'),
+    typeof a === 'string' || typeof b === 'string'
+      ? String(a).localeCompare(String(b), 'en')
+      : Number(a! > b!) - Number(a! < b!),
   );
   return [...(isUp ? up : up.toReversed()), ...others].map(({ row }) => row);
 }

@@ -32,10 +32,10 @@ export function Money({
         <Spent label="Spent today (UTC)" usage={today.data} />
         <Spent label="Spent this month (UTC)" usage={month.data} />
         <Tile
-          label="By method, account or reason"
-          value="Usage"
-          note="with CSV"
-          href={hrefOf('usage', { paymasterId, groupBy: 'method', range: '30d', measure: 'spent' })}
+          label="By method, account or key"
+          value="All money"
+          note="of any month, with its statement and CSV"
+          href={hrefOf('money', { paymasterId, by: 'method' })}
         />
       </div>
       <Card title="Accounts that pay">

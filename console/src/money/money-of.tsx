@@ -1,0 +1,113 @@
+import { coins, count, decimal, dollars } from '../format.js';
+import { chainOf, tokenOf } from '../on-chain.js';
+import { ChainCoins, TokenName } from '../parts/on-chain.js';
+import { Card, Tile } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
+import { usdOf, type Sum, type TokenSum } from './sums.js';
+
+/** Money of months hardly changes while somebody looks, and is expensive to ask for. */
+export const slowly = 60_000;
+
+type Of = { readonly sum: Sum; readonly chainId: number | undefined };
+
+export function Coin({ sum: { spentWei }, chainId }: Of) {
+  return <ChainCoins chainId={chainId}>{decimal(spentWei, 18)}</ChainCoins>;
+}
+
+/** Dollars where there is a price, and what has none apart: never a guess. */
+export function Usd({ sum, chainId }: Of) {
+  const usd = usdOf(sum);
+  if (usd === undefined) return sum.unpricedWei === 0n ? <span class="none">–</span> : <>no price</>;
+  return (
+    <>
+      <span title={usd}>{dollars(usd)}</span>
+      {sum.unpricedWei !== 0n && (
+        <>
+          {' '}
+          <span class="quiet">
+            without <ChainCoins chainId={chainId}>{decimal(sum.unpricedWei, 18)}</ChainCoins>
+          </span>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Of one chain, by its id as the group. */
+export function Spent({ sum }: { readonly sum: Sum }) {
+  const chain = chainOf(Number(sum.group));
+  const usd = usdOf(sum);
+  const symbol = chain?.symbol ?? 'coins';
+  const unpriced = sum.unpricedWei === 0n ? '' : ` without ${coins(decimal(sum.unpricedWei, 18))} ${symbol}`;
+  return (
+    <Tile
+      label={`Spent on ${chain?.name ?? `chain ${sum.group}`}`}
+      value={`${coins(decimal(sum.spentWei, 18))} ${symbol}`}
+      note={`${usd === undefined ? 'no price in dollars' : `${dollars(usd)} US dollars${unpriced}`} · ${count(sum.mined)} operations`}
+    />
+  );
+}
+
+/** By token; nothing while no account paid in any. */
+export function TokenIncome({ chains }: { readonly chains: readonly Sum[] }) {
+  const rows = chains.flatMap(({ group, tokens }) =>
+    tokens.map((token) => ({ ...token, chainId: Number(group) })),
+  );
+  if (rows.length === 0) return null;
+  return (
+    <Card title="Token income">
+      <Table
+        caption="Token income"
+        rows={rows}
+        columns={[
+          {
+            name: 'Token',
+            of: ({ address, chainId }) => <TokenName address={address} chainId={chainId} />,
+            by: ({ address, chainId }) => tokenOf(chainId, address)?.symbol ?? address,
+          },
+          {
+            name: 'Chain',
+            of: ({ chainId }) => chainOf(chainId)?.name ?? chainId,
+            by: ({ chainId }) => chainId,
+          },
+          {
+            name: 'Paid by accounts',
+            isNumber: true,
+            of: (token) => <TokenAmount {...token} />,
+            by: ({ amount }) => amount,
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+export function Tokens({ sum: { tokens }, chainId }: Of) {
+  return tokens.length === 0 ? (
+    <span class="none">–</span>
+  ) : (
+    <>
+      {tokens.map((token) => (
+        <div key={token.address}>
+          <TokenAmount {...token} chainId={chainId} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+function TokenAmount({
+  address,
+  decimals,
+  amount,
+  chainId,
+}: TokenSum & { readonly chainId: number | undefined }) {
+  const exact = decimals === null ? String(amount) : decimal(amount, decimals);
+  const symbol = tokenOf(chainId, address)?.symbol;
+  return (
+    <span class="amount">
+      <span title={exact}>{coins(exact)}</span>{' '}
+      {symbol ?? (decimals === null ? `units of ${address.slice(0, 8)}…` : `of ${address.slice(0, 8)}…`)}
+    </span>
+  );
+}

@@ -1,0 +1,37 @@
+import { useState } from 'preact/hooks';
+import { request } from '../api.js';
+import { Note } from './parts.js';
+
+/** Saves a table of the API, which makes texts of what a spreadsheet would run. */
+export function Download({
+  path,
+  file,
+  label = 'Save as CSV',
+}: {
+  readonly path: () => string;
+  readonly file: string;
+  readonly label?: string;
+}) {
+  const [error, setError] = useState<string>();
+  async function save(): Promise<void> {
+    try {
+      const response = await request(path(), { accept: 'text/csv' });
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(await response.blob());
+      link.download = file;
+      link.click();
+      URL.revokeObjectURL(link.href);
+      setError(undefined);
+    } catch (cause) {
+      setError((cause as Error).message);
+    }
+  }
+  return (
+    <>
+      {error !== undefined && <Note kind="error">{error}</Note>}
+      <button type="button" onClick={() => void save()}>
+        {label}
+      </button>
+    </>
+  );
+}
