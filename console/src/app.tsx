@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { askMe, can, session, signIn, signOut } from './api.js';
 import { Flash } from './flash.js';
-import { time, zone } from './format.js';
+import { zone } from './format.js';
 import { lostSince, useLive } from './live.js';
 import { pages } from './pages.js';
 import { Confirmation } from './parts/confirmed.js';
-import { Note, Shown } from './parts/parts.js';
+import { Note, Shown, Time } from './parts/parts.js';
 import type { Me, Scope } from './records.js';
 import { hrefOf, route, takeCode } from './route.js';
 import { SignIn } from './sign-in.js';
@@ -87,7 +87,11 @@ function Frame() {
               <br />
               <span class="quiet">
                 token “{me.data.token.name}”
-                {me.data.token.expiresAt === null ? '' : `, until ${time(me.data.token.expiresAt)}`}
+                {me.data.token.expiresAt !== null && (
+                  <>
+                    , until <Time>{me.data.token.expiresAt}</Time>
+                  </>
+                )}
               </span>
               <br />
             </>
@@ -104,8 +108,8 @@ function Frame() {
       <div>
         {lostSince.value !== undefined && (
           <p id="lost" class="note warn" role="status">
-            No connection since {time(lostSince.value.toISOString())}. What you see is from then; trying
-            again.
+            No connection since <Time>{lostSince.value.toISOString()}</Time>. What you see is from then;
+            trying again.
           </p>
         )}
         <main ref={main} tabIndex={-1}>

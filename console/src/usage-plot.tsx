@@ -1,5 +1,6 @@
 import { count } from './format.js';
-import { Plot, type Series } from './parts/plot.js';
+import { Plot } from './parts/plot.js';
+import type { Series } from './parts/plot-steps.js';
 import { stepsOf } from './range.js';
 import type { Usage, UsageRow } from './records.js';
 

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
 import { call } from '../api.js';
-import { amounts, exact, words } from '../format.js';
+import { amounts, words } from '../format.js';
 import { useLive } from '../live.js';
 import { Copy } from '../parts/copy.js';
 import { Filter, RangeFilter } from '../parts/filter.js';
+import { ChainCoins, OnChain } from '../parts/on-chain.js';
 import { Badge, Card, Coins, Facts, Hex, Note, Select, Shown, Time } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
 import { choicesOf, nameOf, usePaymasters, type Known } from '../paymasters.js';
@@ -13,6 +14,7 @@ import type { Decision, TracedDecision } from '../records.js';
 import { choose, hrefOf, route } from '../route.js';
 import { Refusal } from '../refusal/refusal.js';
 import { callName } from '../refusal/told.js';
+import { Settlement } from '../settlement.js';
 import { Steps } from '../steps.js';
 
 type Page = Answers['listDecisions'];
@@ -226,14 +228,17 @@ function OneDecision({ id }: { readonly id: string }) {
                   ['Chain', one.chainId],
                   [
                     'Account',
-                    <>
-                      <code>{one.sender}</code> <Copy text={one.sender} label="account" />
-                    </>,
+                    <OnChain chainId={one.chainId} label="account" isWhole>
+                      {one.sender}
+                    </OnChain>,
                   ],
                   ['Nonce', <code>{one.nonce}</code>],
                   ['Calls', one.calls.map(callName).join(', ') || '–'],
                   ['Mode', one.mode],
-                  ['Costs at most', one.maxCost === null ? '–' : <Coins>{one.maxCost}</Coins>],
+                  [
+                    'Costs at most',
+                    one.maxCost === null ? '–' : <ChainCoins chainId={one.chainId}>{one.maxCost}</ChainCoins>,
+                  ],
                   ['Signature valid until', one.validUntil === null ? '–' : <Time>{one.validUntil}</Time>],
                   ['JSON-RPC method', one.method],
                   ['Request id', <code>{one.callerRequestId ?? one.requestId}</code>],
@@ -283,52 +288,4 @@ function PaymasterLink({ id, all }: { readonly id: string; readonly all: readonl
   const found = all.find(({ paymasterId }) => paymasterId === id);
   if (found === undefined) return <code>{id}</code>;
   return <a href={hrefOf('paymaster', {}, found.object)}>{found.name}</a>;
-}
-
-function Settlement({ decision: { verdict, settlement, validUntil } }: { readonly decision: Decision }) {
-  if (verdict === 'refused') return <p class="quiet">Nothing was signed, so nothing can end.</p>;
-  if (settlement === null)
-    return (
-      <p class="quiet">
-        Open: the operation can still be mined
-        {validUntil === null ? (
-          ''
-        ) : (
-          <>
-            , until <Time>{validUntil}</Time>
-          </>
-        )}
-        . Its most expensive cost is reserved until then.
-      </p>
-    );
-  const { outcome, at, transactionHash, blockNumber, actualGasCost, actualGasUsed, success, token } =
-    settlement;
-  if (outcome !== 'mined')
-    return (
-      <p>
-        {outcome === 'expired'
-          ? 'It was never mined with our signature; its reserved amounts are free again.'
-          : 'Another operation used its nonce; its reserved amounts are free again.'}{' '}
-        <Time>{at}</Time>
-      </p>
-    );
-  return (
-    <Facts>
-      {[
-        ['Mined', <Time>{at}</Time>],
-        [
-          'The call',
-          success === false ? <Badge of="failed">reverted</Badge> : <Badge of="pass">succeeded</Badge>,
-        ],
-        ['Cost', <Coins>{actualGasCost}</Coins>],
-        ['Gas used', exact(actualGasUsed)],
-        [
-          'Paid by the account',
-          token === null ? 'nothing' : `${token.rendered ?? token.amount} of token ${token.address}`,
-        ],
-        ['Block', blockNumber],
-        ['Transaction', <code>{transactionHash}</code>],
-      ]}
-    </Facts>
-  );
 }

@@ -98,12 +98,23 @@ function columnsOf(label: string, name: (row: UsageRow) => string): readonly Col
     name: words(of),
     isNumber: true,
     of: (row: UsageRow) => count(row[of]),
+    by: (row: UsageRow) => row[of],
   }));
   return [
-    { name: 'From', of: ({ from }) => <Time>{from}</Time> },
-    { name: label, of: name },
+    { name: 'From', of: ({ from }) => <Time>{from}</Time>, by: ({ from }) => from },
+    { name: label, of: name, by: name },
     ...counted,
-    { name: 'Promised', isNumber: true, of: ({ promised }) => <Coins>{promised}</Coins> },
-    { name: 'Spent', isNumber: true, of: ({ spent }) => <Coins>{spent}</Coins> },
+    {
+      name: 'Promised',
+      isNumber: true,
+      of: ({ promised }) => <Coins>{promised}</Coins>,
+      by: ({ promisedWei }) => BigInt(promisedWei),
+    },
+    {
+      name: 'Spent',
+      isNumber: true,
+      of: ({ spent }) => <Coins>{spent}</Coins>,
+      by: ({ spentWei }) => BigInt(spentWei),
+    },
   ];
 }

@@ -8,23 +8,26 @@ type Kind = 'address' | 'tx' | 'block';
 
 /** An address, a hash or a block of a chain: to copy, and as a link where the chain has an explorer. `label` says which, for the button. */
 export function OnChain({
-  children: text,
+  children,
   chainId,
   kind = 'address',
   label,
   isWhole = false,
 }: {
-  readonly children: string;
+  /** Null: not known. */
+  readonly children: string | number | null;
   readonly chainId: number | undefined;
   readonly kind?: Kind;
   readonly label: string;
   /** Default: shortened, and the hint has all of it. */
   readonly isWhole?: boolean;
 }) {
+  if (children === null) return <>–</>;
+  const text = String(children);
   const explorer = chainOf(chainId)?.explorer ?? undefined;
   const shown = <code title={text}>{isWhole ? text : short(text)}</code>;
   return (
-    <span class="on-chain">
+    <span class={isWhole ? 'whole' : 'on-chain'}>
       {explorer === undefined ? (
         shown
       ) : (

@@ -1,15 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { labelled, monthLabel, tickLabel } from './axis.js';
 import { Time } from './parts.js';
+import { PlotSteps, toneOf, type Series } from './plot-steps.js';
 import { Table, type Column } from './table.js';
-
-export type Series = {
-  readonly name: string;
-  /** One for each time. */
-  readonly values: readonly number[];
-  readonly tone?: 'good' | 'bad';
-};
 
 type Props = {
   readonly title: string;
@@ -25,6 +20,7 @@ type Props = {
 /** Bars or lines, with their legend, and the same as a table. */
 export function Plot({ title, unit, times, series, format, isStacked = true }: Props) {
   const place = useRef<HTMLDivElement>(null);
+  const drawing = useRef<UPlot | undefined>(undefined);
   const data = JSON.stringify([times, series, isStacked]);
 
   useEffect(() => {
@@ -33,6 +29,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
     const layers = isStacked ? stacked(times, series) : series.map(({ values }) => [...values]).reverse();
     const drawn: UPlot.AlignedData = [times.map((at) => Date.parse(at) / 1000), ...layers];
     const plot = new UPlot(optionsOf(current, { times, series, format, isStacked }), drawn, current);
+    drawing.current = plot;
     const fit = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height }));
     fit.observe(current);
     // Colours are read when it is drawn.
@@ -53,6 +50,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
       name,
       isNumber: true,
       of: ({ index }: { index: number }) => format(values[index] ?? 0),
+      by: ({ index }: { index: number }) => values[index] ?? 0,
     })),
   ];
   return (
@@ -60,13 +58,15 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
       <ul class="legend">
         {series.map((one, index) => (
           <li key={one.name}>
-            <span class={`swatch ${classOf(one, index)}`} />
+            <span class={`swatch ${toneOf(one, index)}`} />
             {one.name} <b>{format(one.values.reduce((sum, value) => sum + value, 0))}</b>
           </li>
         ))}
         <li class="quiet">{unit}</li>
       </ul>
-      <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
+      <PlotSteps times={times} series={series} format={format} title={title} drawing={drawing}>
+        <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
+      </PlotSteps>
       <details>
         <summary>Show as a table</summary>
         <Table caption={title} columns={columns} rows={rows} />
@@ -76,10 +76,6 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
 }
 
 const height = 220;
-
-function classOf({ tone }: Series, index: number): string {
-  return tone ?? `tone-${index % 6}`;
-}
 
 /** uPlot draws each series from zero, so the sums of all above are drawn first, the highest behind. */
 function stacked(times: readonly string[], series: readonly Series[]): number[][] {
@@ -103,14 +99,8 @@ function optionsOf(
 ): UPlot.Options {
   const secondsOf = (at = '') => Date.parse(at) / 1000;
   const [first, last] = [secondsOf(times[0]), secondsOf(times.at(-1))];
-  const pad = (value: number) => String(value).padStart(2, '0');
   const isOfDays = last - first >= 2 * daySeconds;
-  const tickOf = (seconds: number): string => {
-    const at = new Date(seconds * 1000);
-    return isOfDays
-      ? `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`
-      : `${pad(at.getHours())}:${pad(at.getMinutes())}`;
-  };
+  const isOfMonths = (last - first) / Math.max(1, times.length - 1) > 27 * daySeconds;
   const isWhole = series.every(({ values }) => values.every(Number.isInteger));
   const colour = (name: string) => () => getComputedStyle(element).getPropertyValue(`--${name}`);
   const axis = {
@@ -133,19 +123,29 @@ function optionsOf(
       {
         ...axis,
         size: 34,
-        values: (_: UPlot, ticks: number[]) => ticks.map(tickOf),
+        ...(isOfMonths
+          ? {
+              splits: times.map(secondsOf),
+              values: ({ width }, ticks) => ticks.map(monthLabel(width / ticks.length)),
+            }
+          : { values: (_, ticks) => labelled(ticks, tickLabel(isOfDays)) }),
         // Else a day is named twice.
-        ...(isOfDays && { incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds) }),
+        ...(isOfDays && !isOfMonths && { incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds) }),
       },
-      { ...axis, size: 64, values: (_, ticks) => ticks.map(format), ...(isWhole && { incrs: wholeSteps }) },
+      {
+        ...axis,
+        size: 64,
+        values: (_, ticks) => labelled(ticks, format),
+        ...(isWhole && { incrs: wholeSteps }),
+      },
     ],
     series: [
       {},
       ...series
         .map((one, index) => ({
           ...(isStacked
-            ? { fill: colour(classOf(one, index)), width: 0, paths: bars }
-            : { stroke: colour(classOf(one, index)), width: 2 }),
+            ? { fill: colour(toneOf(one, index)), width: 0, paths: bars }
+            : { stroke: colour(toneOf(one, index)), width: 2 }),
           points: { show: !isStacked && times.length === 1 },
         }))
         .reverse(),

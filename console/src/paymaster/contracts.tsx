@@ -1,8 +1,8 @@
 import { call, can } from '../api.js';
 import { useLive } from '../live.js';
 import { checkedMethods, MethodChoices, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
-import { Badge, Card, Hex, Note, Shown } from '../parts/parts.js';
-import { Copy } from '../parts/copy.js';
+import { OnChain } from '../parts/on-chain.js';
+import { Badge, Card, Note, Shown } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
 import { listOf, type Known } from '../paymasters.js';
 import type { Contract } from '../records.js';
@@ -50,9 +50,9 @@ export function Contracts({
               {
                 name: 'Address',
                 of: ({ spec }) => (
-                  <>
-                    <Hex>{spec.address}</Hex> <Copy text={spec.address} label={`address of ${spec.name}`} />
-                  </>
+                  <OnChain chainId={paymaster.chainId} label={`address of ${spec.name}`}>
+                    {spec.address}
+                  </OnChain>
                 ),
               },
               { name: 'Sponsored methods', of: ({ spec }) => spec.whitelistedMethods?.join(', ') || 'none' },

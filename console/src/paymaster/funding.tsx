@@ -3,7 +3,8 @@ import type { Answers } from '../answers.js';
 import { call, can } from '../api.js';
 import type { Known } from '../paymasters.js';
 import { Field, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
-import { Facts, Hex, Time } from '../parts/parts.js';
+import { OnChain } from '../parts/on-chain.js';
+import { Facts, Time } from '../parts/parts.js';
 
 /** A wallet in the browser, as EIP-1193 has it. */
 type Wallet = { request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown> };
@@ -14,7 +15,7 @@ const injected = (): Wallet | undefined => (globalThis as { ethereum?: Wallet })
 
 /** Whose balance pays: its owner proves by a signature that he agrees. */
 export function Funding({ paymaster, onDone }: { readonly paymaster: Known; readonly onDone: () => void }) {
-  const { object, funding } = paymaster;
+  const { object, funding, chainId } = paymaster;
   const [asked, setAsked] = useState<Message>();
   const { outcome, run } = useOutcome(onDone);
   const path = `/manage/v1/paymasters/${object}/funding`;
@@ -41,7 +42,13 @@ export function Funding({ paymaster, onDone }: { readonly paymaster: Known; read
         {[
           [
             'Funding wallet',
-            funding === undefined ? 'the default of the platform' : <Hex>{funding.address}</Hex>,
+            funding === undefined ? (
+              'the default of the platform'
+            ) : (
+              <OnChain chainId={chainId} label="funding wallet">
+                {funding.address}
+              </OnChain>
+            ),
           ],
         ]}
       </Facts>

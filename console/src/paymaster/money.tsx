@@ -2,6 +2,7 @@ import type { Answers } from '../answers.js';
 import { call } from '../api.js';
 import { coins, dollars } from '../format.js';
 import { useLive } from '../live.js';
+import { chainOf } from '../on-chain.js';
 import { Funds } from '../parts/funds.js';
 import { Card, Shown, Tile } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
@@ -18,7 +19,7 @@ export function Money({
   readonly paymaster: Known;
   readonly onChanged: () => void;
 }) {
-  const { object, paymasterId } = paymaster;
+  const { object, paymasterId, chainId } = paymaster;
   const spentSince = (from: string, step: string) => () => {
     const query = new URLSearchParams({ from, step, groupBy: 'paymaster', paymasterId });
     return call<Usage>(`/manage/v1/usage?${query}`);
@@ -29,8 +30,8 @@ export function Money({
   return (
     <>
       <div class="tiles">
-        <Spent label="Spent today (UTC)" usage={today.data} />
-        <Spent label="Spent this month (UTC)" usage={month.data} />
+        <Spent label="Spent today (UTC)" usage={today.data} chainId={chainId} />
+        <Spent label="Spent this month (UTC)" usage={month.data} chainId={chainId} />
         <Tile
           label="By method, account or key"
           value="All money"
@@ -54,14 +55,22 @@ export function Money({
   );
 }
 
-function Spent({ label, usage }: { readonly label: string; readonly usage: Usage | undefined }) {
+function Spent({
+  label,
+  usage,
+  chainId,
+}: {
+  readonly label: string;
+  readonly usage: Usage | undefined;
+  readonly chainId: number;
+}) {
   const [row] = usage?.items ?? [];
   const usd = row?.spentUsd;
   return (
     <Tile
       label={label}
-      value={usage === undefined ? '…' : coins(row?.spent ?? '0')}
-      note={typeof usd === 'string' ? `coins, ${dollars(usd)} dollars` : 'coins'}
+      value={usage === undefined ? '…' : `${coins(row?.spent ?? '0')} ${chainOf(chainId)?.symbol ?? 'coins'}`}
+      note={typeof usd === 'string' ? `${dollars(usd)} US dollars` : ''}
     />
   );
 }

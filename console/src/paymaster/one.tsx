@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact';
 import { can } from '../api.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { Copy } from '../parts/copy.js';
-import { Hex, Note } from '../parts/parts.js';
+import { OnChain } from '../parts/on-chain.js';
+import { Note } from '../parts/parts.js';
 import { useChains, type Known } from '../paymasters.js';
 import { hrefOf, route } from '../route.js';
 import { Connect } from './connect.js';
@@ -56,7 +56,9 @@ export function OnePaymaster({
             {address !== undefined && (
               <>
                 {' '}
-                <Hex>{address}</Hex> <Copy text={address} label="address of the contract" />
+                <OnChain chainId={chainId} label="address of the contract">
+                  {address}
+                </OnChain>
               </>
             )}
           </span>

@@ -2,6 +2,7 @@ import { can } from '../api.js';
 import { amounts } from '../format.js';
 import { useLive } from '../live.js';
 import { Snippet } from '../parts/copy.js';
+import { OnChain } from '../parts/on-chain.js';
 import { Card, Prose } from '../parts/parts.js';
 import { listOf, type Known } from '../paymasters.js';
 import type { TracedDecision } from '../records.js';
@@ -55,7 +56,11 @@ function Deposit({ contract, entryPoint, chainId }: TracedDecision) {
   return (
     <>
       <p>
-        The deposit of <code>{contract}</code> on chain {chainId} is topped up by anybody:
+        The deposit of{' '}
+        <OnChain chainId={chainId} label="contract with the deposit" isWhole>
+          {contract}
+        </OnChain>{' '}
+        on chain {chainId} is topped up by anybody:
       </p>
       <Snippet text={command} label="command that deposits" />
     </>
