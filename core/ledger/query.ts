@@ -1,6 +1,7 @@
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EpochMs } from '../units/time.js';
+import type { Wei } from '../units/wei.js';
 import type { Decision, MinedFacts, RecordId, Settlement } from './record.js';
 
 export const usageSteps = ['minute', 'hour', 'day', 'month'] as const;
@@ -77,6 +78,10 @@ export type DecisionQuery = {
   readonly userOpHash?: Hex;
   /** Ours or the caller's. */
   readonly requestId?: string;
+  /** Of a method that the operation calls. */
+  readonly selector?: Hex;
+  /** Of the most that the operation can cost; what has no cost is left out. */
+  readonly minCostWei?: Wei;
   readonly from: EpochMs;
   readonly to: EpochMs;
   /** Answers decisions older than this one; undefined: from the newest. */

@@ -3,6 +3,7 @@ import type { JsonSchema } from '../../core/schema/json-schema.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { isHexBytes, hexSize, type Hex } from '../../core/units/hex.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
+import { parseEther, type Wei } from '../../core/units/wei.js';
 
 /** A parameter of a query: how its text is read, and what OpenAPI says about it. */
 type Parameter<T> = {
@@ -140,6 +141,26 @@ export function hash(description: string): Parameter<Hex> {
     schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
     expected: '0x and 64 hex digits',
     parse: (text) => (isHexBytes(text) && hexSize(text) === 32 ? (text.toLowerCase() as Hex) : undefined),
+  };
+}
+
+/** The first four bytes of the data of a call. */
+export function selector(description: string): Parameter<Hex> {
+  return {
+    description,
+    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{8}$' },
+    expected: '0x and 8 hex digits',
+    parse: (text) => (isHexBytes(text) && hexSize(text) === 4 ? (text.toLowerCase() as Hex) : undefined),
+  };
+}
+
+/** An amount in the native coin of a chain. */
+export function coins(description: string): Parameter<Wei> {
+  return {
+    description,
+    schema: { type: 'string', pattern: '^[0-9]{1,18}(\\.[0-9]{1,18})?$' },
+    expected: 'an amount such as 0.05, with at most 18 decimals',
+    parse: (text) => (/^[0-9]{1,18}(\.[0-9]{1,18})?$/.test(text) ? parseEther(text) : undefined),
   };
 }
 

@@ -14,6 +14,7 @@ import type { LedgerMaintenance } from '../../core/ledger/ledger.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
+import type { Wei } from '../../core/units/wei.js';
 import { createMemoryLedger, type TestedLedger } from '../fakes/memory-ledger.js';
 import { runs } from '../support/property.js';
 import { isSoak } from '../support/soak-seconds.js';
@@ -193,6 +194,28 @@ export function ledgerConformance(implementation: string, create: () => Promise<
           .reverse(),
       );
       expect(await find({ requestId: 'theirs', to: (noon + 65) as EpochMs })).toEqual([mined.id]);
+    });
+
+    test('decisions are found by a method that they call, and by what they can cost at least, to the last wei', async () => {
+      const organisation = 'methods';
+      const call = { target: address(9), selector: '0xd09de08a' as Hex };
+      const other = { target: address(9), selector: '0xffffffff' as Hex };
+      const huge = 123_456_789_012_345_678_901n;
+      const made = [
+        aDecision(organisation, noon, { calls: [call], maxCostWei: 9n as Wei }),
+        aDecision(organisation, (noon + 1) as EpochMs, { calls: [other, call], maxCostWei: 10n as Wei }),
+        aDecision(organisation, (noon + 2) as EpochMs, { calls: [other], maxCostWei: huge as Wei }),
+        aRefusal(organisation, (noon + 3) as EpochMs, { calls: [] }),
+      ];
+      await ledger.append(alone(...made));
+      const ids = made.map(({ id }) => id);
+      const find = (query: Partial<DecisionQuery>) => idsOf(ledger, { organisation, ...query, limit: 7 });
+      expect(await find({ selector: call.selector })).toEqual([ids[1], ids[0]]);
+      expect(await find({ selector: '0x00000000' })).toEqual([]);
+      expect(await find({ minCostWei: 10n as Wei })).toEqual([ids[2], ids[1]]);
+      expect(await find({ minCostWei: huge as Wei })).toEqual([ids[2]]);
+      expect(await find({ minCostWei: (huge + 1n) as Wei })).toEqual([]);
+      expect(await find({ minCostWei: 10n as Wei, selector: call.selector })).toEqual([ids[1]]);
     });
 
     test('what was mined of a deleted paymaster belongs to the organisation of its decision', async () => {

@@ -173,6 +173,10 @@ describe('decisions', () => {
     { query: () => `paymasterId=${unknown}`, found: [mined] },
     { query: () => 'requestId=ours-1', found: [repeated, refused] },
     { query: () => 'requestId=again', found: [repeated, refused] },
+    { query: () => 'selector=0x42966C68&verdict=refused', found: [repeated, refused] },
+    { query: () => 'selector=0x00000001', found: [] },
+    { query: () => 'minCost=1.000000000000000000', found: [mined] },
+    { query: () => 'minCost=1.000000000000000001', found: [] },
   ])('are found by $query', async ({ query, found }) => {
     expect(ids(await ask(`/decisions?${range}&${query()}`))).toEqual(found.map(({ id }) => id));
   });
@@ -459,6 +463,9 @@ describe('a wrong question is answered with what is wrong', () => {
     ['/decisions?limit=0', /limit must be an integer/],
     ['/decisions?sender=0x12', /sender must be an address/],
     ['/decisions?userOpHash=0x12', /userOpHash must be 0x and 64 hex digits/],
+    [`/decisions?selector=${encodeURIComponent("0x1' OR 1=1")}`, /selector must be 0x and 8 hex digits/],
+    ['/decisions?minCost=1e3', /minCost must be an amount such as 0.05/],
+    ['/decisions?minCost=0.0000000000000000001', /with at most 18 decimals/],
     ['/decisions?verdict=maybe', /verdict must be one of/],
     ['/decisions?reason=BECAUSE', /reason must be one of/],
     ['/decisions?cursor=abc', /cursor must be the cursor of an answer/],

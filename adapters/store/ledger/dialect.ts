@@ -18,6 +18,8 @@ export type Dialect = {
   json(expression: string): string;
   /** A wei in the text of a JSON element. */
   wei(expression: string): string;
+  /** The condition that a column is at least a wei. */
+  atLeast(column: string, parameter: string): string;
   /** The exact sum as text. */
   sum(expression: string): string;
   /** The first millisecond of the month (UTC). */
@@ -50,6 +52,7 @@ export const postgresDialect: Dialect = {
   elements: (column, alias) => `jsonb_array_elements(${column}) AS ${alias}(value)`,
   json: (expression) => `CAST(${expression} AS jsonb)`,
   wei: (expression) => `CAST(${expression} AS numeric)`,
+  atLeast: (column, parameter) => `${column} >= CAST(${parameter} AS numeric)`,
   sum: (expression) => `CAST(sum(${expression}) AS text)`,
   monthOf: (column) =>
     `CAST(extract(epoch FROM date_trunc('month', to_timestamp(${column} / 1000) AT TIME ZONE 'UTC')) * 1000 AS bigint)`,
@@ -82,6 +85,8 @@ export const sqliteDialect: Dialect = {
   elements: (column, alias) => `json_each(${column}) AS ${alias}`,
   json: (expression) => expression,
   wei: (expression) => expression,
+  // Digits without leading zeros: the longer text is the larger number.
+  atLeast: (column, parameter) => `(length(${column}), ${column}) >= (length(${parameter}), ${parameter})`,
   // Registered by the reader: SQLite's own sums are 64 bits.
   sum: (expression) => `wei_sum(${expression})`,
   monthOf: (column) => `unixepoch(${column} / 1000, 'unixepoch', 'start of month') * 1000`,

@@ -78,7 +78,7 @@ function searchSlice(
   { from, below, minedAs, most }: Slice,
 ): Promise<readonly Row[]> {
   const values = new Values();
-  const { paymasterId, sender, verdict, reason, requestId, userOpHash } = query;
+  const { paymasterId, sender, verdict, reason, requestId, userOpHash, selector, minCostWei } = query;
   const conditions = [
     `organisation = ${values.add(query.organisation)}`,
     `id >= ${values.add(from)} AND id < ${values.add(below)}`,
@@ -90,6 +90,12 @@ function searchSlice(
     const place = values.add(requestId);
     conditions.push(`(request_id = ${place} OR caller_request_id = ${place})`);
   }
+  if (selector !== undefined)
+    conditions.push(
+      `EXISTS (SELECT 1 FROM ${dialect.elements('calls', 'one')} WHERE one.value ->> 'selector' = ${values.add(selector)})`,
+    );
+  if (minCostWei !== undefined)
+    conditions.push(dialect.atLeast('max_cost_wei', values.add(String(minCostWei))));
   if (userOpHash !== undefined) {
     const isSigned = `user_op_hash = ${values.add(userOpHash)}`;
     const mined = minedAs.length === 0 ? undefined : dialect.among(values.add(JSON.stringify(minedAs)), 'id');

@@ -8,7 +8,7 @@ import type { Principal } from '../auth.js';
 import type { Table } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
-import { address, hash, instant, integer, oneOf, text, uuid } from '../parameters.js';
+import { address, coins, hash, instant, integer, oneOf, selector, text, uuid } from '../parameters.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import { decisionShape, tracedShape } from './decision-record.js';
 import type { Questions } from './fair-ledger.js';
@@ -44,6 +44,8 @@ export const decisionsEndpoint = endpoint({
       'Only of this request: the id in our answer, or the X-Request-Id that the caller sent.',
       128,
     ),
+    selector: selector('Only with a call of this method, as `calls` names it.'),
+    minCost: coins('Only of operations whose `maxCost` is at least this.'),
     cursor: text(
       '`nextCursor` of the answer before; all other parameters as before. A page may be short or empty when a search takes long: go on.',
       400,
@@ -60,13 +62,14 @@ export const decisionsEndpoint = endpoint({
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);
-    const { cursor, limit = pageSize, from, to, ...filters } = given;
+    const { cursor, limit = pageSize, from, to, minCost, ...filters } = given;
     const asked = { organisation: principal.tenant, ...filters };
-    const bound = { ...asked, from, to };
+    const bound = { ...asked, minCost: minCost?.toString(), from, to };
     const position = cursor === undefined ? undefined : parseCursor(cursor, bound, maxDays);
     const range = position ?? rangeOf(given, tools.clock.now(), { defaultDays: 1, maxDays });
     const query: DecisionQuery = {
       ...asked,
+      ...(minCost === undefined ? {} : { minCostWei: minCost }),
       from: range.from,
       to: range.to,
       ...(position === undefined ? {} : { before: position.before }),
