@@ -4,6 +4,7 @@ import './style/frame.css';
 import './style/content.css';
 import './style/paymaster.css';
 import './style/form.css';
+import './style/activity.css';
 import './style/money.css';
 import './style/phone.css';
 import './style/print.css';

@@ -33,6 +33,12 @@ export function choose(query: Readonly<Record<string, string | undefined>>): voi
   route.value = parse(location.hash);
 }
 
+/** Changes the query of this page as a step, which “back” takes back. */
+export function step(query: Readonly<Record<string, string | undefined>>): void {
+  const { page, id, query: present } = route.value;
+  location.hash = hrefOf(page, { ...present, ...query }, id);
+}
+
 /** Takes the one-time code out of the address, so that it is in no bookmark. */
 export function takeCode(): string | undefined {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];

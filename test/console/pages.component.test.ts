@@ -71,7 +71,10 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
     path: 'paymaster/shop?tab=yaml',
     shows: (page) => page.getByText('policyType: WALLET_DEPLOYMENT').waitFor(),
   },
-  { path: 'activity', shows: (page) => page.getByText('counter.increment').first().waitFor() },
+  {
+    path: 'activity',
+    shows: (page) => page.getByRole('link', { name: 'counter.increment' }).first().waitFor(),
+  },
   {
     path: 'money',
     shows: (page) =>
@@ -175,7 +178,7 @@ test('the keyboard alone leads from a page to one decision and its trace', async
   await tabTo('Skip to the page');
   await tabTo('Activity');
   await page.keyboard.press('Enter');
-  await page.getByText('Method not whitelisted').first().waitFor();
+  await page.getByRole('link', { name: 'Method not whitelisted' }).first().waitFor();
   await tabTo(/^20\d\d-/);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Refused: Method not whitelisted' }).waitFor();

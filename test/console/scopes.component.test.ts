@@ -61,6 +61,7 @@ const seeing = {
 } as const;
 const reading = {
   ...seeing,
+  Activity: ['Follow', 'Save as CSV'],
   'What-if': ['Ask', 'Begin with an example'],
   Playground: ['Explain', 'Build', 'Build one: a call of a contract'],
   Changes: [/^(robot-.*|shop)$/],

@@ -1,0 +1,165 @@
+import { call } from '../api.js';
+import { count, words } from '../format.js';
+import { useLive } from '../live.js';
+import { Filter } from '../parts/filter.js';
+import { Select, type Choice } from '../parts/parts.js';
+import { choicesOf, usePaymasters } from '../paymasters.js';
+import { rangeChoices, rangeOf } from '../range.js';
+import type { Usage } from '../records.js';
+import { hrefOf, step } from '../route.js';
+import { narrowing, timeOf, type Filters } from './question.js';
+
+const verdicts = [
+  ['', 'All verdicts'],
+  ['sponsored', 'Sponsored'],
+  ['refused', 'Refused'],
+  ['committed', 'Committed (first of two phases)'],
+] as const;
+
+/** What the list can be narrowed by: all of it is in the address, so that a link shows the same. */
+export function Filters({ filters }: { readonly filters: Filters }) {
+  const paymasters = usePaymasters();
+  const { range = '24h', verdict = '', paymasterId = '', reason = '', selector = '' } = filters;
+  const { search = '', minCost = '', from, to } = filters;
+  const isNarrowed = narrowing.some((name) => filters[name]);
+  return (
+    <form class="row filters" onSubmit={(event) => event.preventDefault()}>
+      <Select
+        label="Range"
+        value={range}
+        choices={[...rangeChoices, ['own', 'From … to …']]}
+        onChoose={(chosen) =>
+          step(
+            chosen === 'own'
+              ? { range: chosen, ...timeOf(filters) }
+              : { range: chosen, from: undefined, to: undefined },
+          )
+        }
+      />
+      {range === 'own' && (
+        <>
+          <Moment label="From" name="from" value={from} />
+          <Moment label="To (left empty: now)" name="to" value={to} />
+        </>
+      )}
+      <Select
+        label="Verdict"
+        value={verdict}
+        choices={verdicts}
+        onChoose={(chosen) => step({ verdict: chosen, reason: undefined })}
+      />
+      <Select
+        label="Reason"
+        value={reason}
+        choices={withChosen(useReasons(filters), reason, words(reason))}
+        onChoose={(chosen) => step({ reason: chosen, verdict: chosen === '' ? verdict : 'refused' })}
+      />
+      <Filter
+        label="Method"
+        of="selector"
+        value={selector}
+        choices={withChosen(useMethods(filters), selector, selector)}
+      />
+      <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choicesOf(paymasters)} />
+      <label class="field">
+        <span>Costs at least, in coins</span>
+        <input
+          type="search"
+          inputMode="decimal"
+          value={minCost}
+          placeholder="0.001"
+          onChange={(event) => step({ minCost: event.currentTarget.value.trim() })}
+        />
+      </label>
+      <label class="field">
+        <span>Account, operation hash or request id</span>
+        <input
+          type="search"
+          value={search}
+          onChange={(event) => step({ search: event.currentTarget.value.trim() })}
+        />
+      </label>
+      {isNarrowed && <a href={hrefOf('activity', { range, from, to })}>Clear filters</a>}
+    </form>
+  );
+}
+
+function Moment({
+  label,
+  name,
+  value,
+}: {
+  readonly label: string;
+  readonly name: 'from' | 'to';
+  readonly value: string | undefined;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        type="datetime-local"
+        value={localOf(value)}
+        onChange={({ currentTarget }) => {
+          const at = Date.parse(currentTarget.value);
+          step({ [name]: Number.isNaN(at) ? undefined : new Date(at).toISOString() });
+        }}
+      />
+    </label>
+  );
+}
+
+const local = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short' });
+
+/** As the browser's field for a time has it. A link may hold anything. */
+function localOf(instant = ''): string {
+  const at = Date.parse(instant);
+  return Number.isNaN(at) ? '' : local.format(at).replace(' ', 'T');
+}
+
+/** What happened in the time of the filters, by one property; whole months, since only the names are wanted. */
+function useGroups(groupBy: 'reason' | 'method', filters: Filters) {
+  const { range = '24h', from, to, paymasterId } = filters;
+  const key = JSON.stringify([groupBy, range, from, to, paymasterId]);
+  const { data } = useLive(
+    key,
+    () => {
+      const time = range === 'own' ? timeOf(filters) : { from: rangeOf(range).from };
+      const query = new URLSearchParams({
+        ...time,
+        groupBy,
+        step: 'month',
+        ...(paymasterId && { paymasterId }),
+      });
+      return call<Usage>(`/manage/v1/usage?${query}`);
+    },
+    30_000,
+  );
+  return (data?.items ?? []).flatMap(({ group, ...row }) =>
+    group === null || group === '(none)' || group === 'other' ? [] : [{ ...row, group }],
+  );
+}
+
+function useReasons(filters: Filters): readonly Choice[] {
+  const counts = new Map<string, number>();
+  for (const { group, refused } of useGroups('reason', filters))
+    counts.set(group, (counts.get(group) ?? 0) + refused);
+  const named = [...counts].toSorted(([, a], [, b]) => b - a);
+  return [['', 'All reasons'], ...named.map(([of, n]): Choice => [of, `${words(of)} (${count(n)})`])];
+}
+
+function useMethods(filters: Filters): readonly Choice[] {
+  const names = new Map<string, string>();
+  for (const { group, method } of useGroups('method', filters)) {
+    const at = group.lastIndexOf(':');
+    const selector = group.slice(at + 1);
+    // A method of several contracts is one choice, as it is one selector.
+    const name = `${group.slice(0, at)}.${method ?? selector}`;
+    names.set(selector, names.has(selector) ? `${names.get(selector)}, ${name}` : name);
+  }
+  return [['', 'All methods'], ...names];
+}
+
+/** With the one that a link has chosen, also when nothing of it happened in this time. */
+function withChosen(choices: readonly Choice[], value: string, label: string): readonly Choice[] {
+  return choices.some(([of]) => of === value) ? choices : [...choices, [value, label]];
+}
