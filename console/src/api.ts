@@ -53,6 +53,8 @@ type Options = {
   readonly method?: string;
   readonly body?: object;
   readonly accept?: string;
+  /** The ETag of what is changed: another one means that somebody else has changed it. */
+  readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 };
 
@@ -62,13 +64,14 @@ const answerMs = 30_000;
 const base = '..';
 
 export async function request(path: string, options: Options = {}): Promise<Response> {
-  const { method = 'GET', body, accept = 'application/json', signal } = options;
+  const { method = 'GET', body, accept = 'application/json', ifMatch, signal } = options;
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {
       accept,
       ...(session.value === undefined ? {} : { 'x-csrf-token': session.value.csrf }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal && { signal }),

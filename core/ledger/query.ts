@@ -78,6 +78,8 @@ export type DecisionQuery = {
   readonly userOpHash?: Hex;
   /** Ours or the caller's. */
   readonly requestId?: string;
+  /** Name of the key that asked. */
+  readonly key?: string;
   /** Of a method that the operation calls. */
   readonly selector?: Hex;
   /** Of the most that the operation can cost; what has no cost is left out. */

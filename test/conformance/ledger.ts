@@ -196,22 +196,30 @@ export function ledgerConformance(implementation: string, create: () => Promise<
       expect(await find({ requestId: 'theirs', to: (noon + 65) as EpochMs })).toEqual([mined.id]);
     });
 
-    test('decisions are found by a method that they call, and by what they can cost at least, to the last wei', async () => {
+    test('decisions are found by a method that they call, by the key that asked, and by what they can cost at least, to the last wei', async () => {
       const organisation = 'methods';
       const call = { target: address(9), selector: '0xd09de08a' as Hex };
       const other = { target: address(9), selector: '0xffffffff' as Hex };
       const huge = 123_456_789_012_345_678_901n;
       const made = [
-        aDecision(organisation, noon, { calls: [call], maxCostWei: 9n as Wei }),
+        aDecision(organisation, noon, {
+          calls: [call],
+          maxCostWei: 9n as Wei,
+          policies: [{ policyId: 'web', effect: 'key' }],
+        }),
         aDecision(organisation, (noon + 1) as EpochMs, { calls: [other, call], maxCostWei: 10n as Wei }),
         aDecision(organisation, (noon + 2) as EpochMs, { calls: [other], maxCostWei: huge as Wei }),
-        aRefusal(organisation, (noon + 3) as EpochMs, { calls: [] }),
+        aRefusal(organisation, (noon + 3) as EpochMs, {
+          calls: [],
+          policies: [{ policyId: 'web', effect: 'campaign' }],
+        }),
       ];
       await ledger.append(alone(...made));
       const ids = made.map(({ id }) => id);
       const find = (query: Partial<DecisionQuery>) => idsOf(ledger, { organisation, ...query, limit: 7 });
       expect(await find({ selector: call.selector })).toEqual([ids[1], ids[0]]);
       expect(await find({ selector: '0x00000000' })).toEqual([]);
+      expect(await find({ key: 'web' })).toEqual([ids[0]]);
       expect(await find({ minCostWei: 10n as Wei })).toEqual([ids[2], ids[1]]);
       expect(await find({ minCostWei: huge as Wei })).toEqual([ids[2]]);
       expect(await find({ minCostWei: (huge + 1n) as Wei })).toEqual([]);

@@ -479,6 +479,8 @@ function matches({ decision, settlement }: DecisionView, query: DecisionQuery): 
     (query.sender === undefined || decision.sender === query.sender) &&
     (query.verdict === undefined || decision.verdict === query.verdict) &&
     (query.reason === undefined || decision.reason === query.reason) &&
+    (query.key === undefined ||
+      decision.policies.some(({ policyId, effect }) => effect === 'key' && policyId === query.key)) &&
     (query.selector === undefined || decision.calls.some(({ selector }) => selector === query.selector)) &&
     (query.minCostWei === undefined || (decision.maxCostWei ?? -1n) >= query.minCostWei) &&
     (query.userOpHash === undefined ||

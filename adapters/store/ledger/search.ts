@@ -78,7 +78,7 @@ function searchSlice(
   { from, below, minedAs, most }: Slice,
 ): Promise<readonly Row[]> {
   const values = new Values();
-  const { paymasterId, sender, verdict, reason, requestId, userOpHash, selector, minCostWei } = query;
+  const { paymasterId, sender, verdict, reason, requestId, userOpHash, key, selector, minCostWei } = query;
   const conditions = [
     `organisation = ${values.add(query.organisation)}`,
     `id >= ${values.add(from)} AND id < ${values.add(below)}`,
@@ -90,9 +90,16 @@ function searchSlice(
     const place = values.add(requestId);
     conditions.push(`(request_id = ${place} OR caller_request_id = ${place})`);
   }
+  const contains = (column: 'calls' | 'policies', condition: string): string =>
+    `EXISTS (SELECT 1 FROM ${dialect.elements(column, 'one')} WHERE ${condition})`;
   if (selector !== undefined)
+    conditions.push(contains('calls', `one.value ->> 'selector' = ${values.add(selector)}`));
+  if (key !== undefined)
     conditions.push(
-      `EXISTS (SELECT 1 FROM ${dialect.elements('calls', 'one')} WHERE one.value ->> 'selector' = ${values.add(selector)})`,
+      contains(
+        'policies',
+        `one.value ->> 'effect' = 'key' AND one.value ->> 'policyId' = ${values.add(key)}`,
+      ),
     );
   if (minCostWei !== undefined)
     conditions.push(dialect.atLeast('max_cost_wei', values.add(String(minCostWei))));

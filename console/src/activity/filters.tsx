@@ -20,7 +20,7 @@ const verdicts = [
 export function Filters({ filters }: { readonly filters: Filters }) {
   const paymasters = usePaymasters();
   const { range = '24h', verdict = '', paymasterId = '', reason = '', selector = '' } = filters;
-  const { search = '', minCost = '', from, to } = filters;
+  const { search = '', minCost = '', key = '', from, to } = filters;
   const isNarrowed = narrowing.some((name) => filters[name]);
   return (
     <form class="row filters" onSubmit={(event) => event.preventDefault()}>
@@ -61,6 +61,17 @@ export function Filters({ filters }: { readonly filters: Filters }) {
         choices={withChosen(useMethods(filters), selector, selector)}
       />
       <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choicesOf(paymasters)} />
+      {key !== '' && (
+        <Filter
+          label="Key"
+          of="key"
+          value={key}
+          choices={[
+            ['', 'All keys'],
+            [key, key],
+          ]}
+        />
+      )}
       <label class="field">
         <span>Costs at least, in coins</span>
         <input

@@ -4,7 +4,7 @@ import { rangeOf } from '../range.js';
 export type Filters = Readonly<Record<string, string>>;
 
 /** Those that the API knows by the same name. */
-const asIs = ['verdict', 'reason', 'paymasterId', 'selector', 'minCost'] as const;
+const asIs = ['verdict', 'reason', 'paymasterId', 'selector', 'key', 'minCost'] as const;
 
 /** Filters that narrow the list, besides its time. */
 export const narrowing = [...asIs, 'search'] as const;

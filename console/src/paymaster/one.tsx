@@ -8,6 +8,7 @@ import { hrefOf, route } from '../route.js';
 import { Connect } from './connect.js';
 import { Contracts } from './contracts.js';
 import { DeletePaymaster } from './delete.js';
+import { Keys } from './keys.js';
 import { Manifests } from './manifests.js';
 import { Money } from './money.js';
 import { Rules } from './rules.js';
@@ -24,6 +25,7 @@ const tabs: Readonly<Record<string, Tab>> = {
   contracts: { title: 'Contracts', page: Contracts },
   money: { title: 'Money', page: Money },
   connect: { title: 'Connect', page: Connect },
+  keys: { title: 'Keys', page: Keys },
   yaml: { title: 'YAML', page: Manifests },
 };
 

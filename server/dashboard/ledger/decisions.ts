@@ -44,6 +44,7 @@ export const decisionsEndpoint = endpoint({
       'Only of this request: the id in our answer, or the X-Request-Id that the caller sent.',
       128,
     ),
+    key: text('Only asked for with the key of this name.', 64),
     selector: selector('Only with a call of this method, as `calls` names it.'),
     minCost: coins('Only of operations whose `maxCost` is at least this.'),
     cursor: text(

@@ -1,0 +1,154 @@
+import { useState } from 'preact/hooks';
+import type { Answers } from '../answers.js';
+import { call, can, request } from '../api.js';
+import { count } from '../format.js';
+import { useLive } from '../live.js';
+import { confirmed } from '../parts/confirmed.js';
+import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
+import { Badge, Card, Shown, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
+import type { Known } from '../paymasters.js';
+import { hrefOf } from '../route.js';
+import { told, type NamedKey, type SecretKey } from './named-key.js';
+import { NewNamedKey, OnceShown } from './new-named-key.js';
+
+/** Keys of a paymaster by name: one for each program or partner, with restrictions, replaced and revoked alone. */
+export function Keys({ paymaster }: { readonly paymaster: Known }) {
+  const { object } = paymaster;
+  const path = `/manage/v1/paymasters/${object}/keys`;
+  const keys = useLive(`keys ${object}`, async () => (await call<Answers['listPaymasterKeys']>(path)).items);
+  const [made, setMade] = useState<SecretKey>();
+  const { outcome, run } = useOutcome(keys.reload);
+  const mayChange = can();
+  const revoke =
+    ({ name }: NamedKey): Change =>
+    async () => {
+      const isSure = await confirmed({
+        title: `Revoke “${name}”?`,
+        says: 'What uses it is refused, for good. A key that is added with this name later is another one. The other keys go on.',
+        button: 'Revoke',
+      });
+      if (!isSure) return undefined;
+      const answer = await request(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' });
+      if (made?.name === name) setMade(undefined);
+      return told(answer, `“${name}” is revoked: it is refused`);
+    };
+  const replace =
+    (key: NamedKey): Change =>
+    async () => {
+      const { name } = key;
+      const isSure = await confirmed({
+        title: `Replace “${name}”?`,
+        says: 'What uses the present key is refused at once. To let both work for a while, add a key with another name instead, and revoke this one later.',
+        button: 'Replace',
+      });
+      if (!isSure) return undefined;
+      const answer = await raised(object, key);
+      setMade(await call<SecretKey>(`${path}/${encodeURIComponent(name)}`));
+      return told(answer, `“${name}” has a new key: the one before is refused`);
+    };
+  return (
+    <Card title="Keys by name">
+      <p class="quiet">
+        One for each program or partner. The apiKey, which has no name and none of these restrictions, is on
+        the page <a href={hrefOf('paymaster', { tab: 'connect' }, object)}>Connect</a>.
+      </p>
+      <OutcomeNote outcome={outcome} />
+      <OnceShown made={made} paymaster={paymaster} onCopied={() => setMade(undefined)} />
+      <Shown
+        live={keys}
+        isEmpty={(all) => all.length === 0}
+        empty={`No key has a name yet.${mayChange ? ' Add one for each program or partner, so that it can be revoked alone.' : ''}`}
+      >
+        {(all) => (
+          <Table
+            caption="Keys"
+            rows={all}
+            columns={[
+              { name: 'Key', of: ({ name }) => <span class="whole">{name}</span>, by: ({ name }) => name },
+              { name: 'Generation', isNumber: true, of: ({ generation }) => count(generation) },
+              { name: 'Expires', of: endOf, by: ({ expiresAt }) => expiresAt ?? undefined },
+              { name: 'Networks', of: ({ cidrs }) => networksOf(cidrs) },
+              { name: 'Rate limit', of: ({ rateLimit }) => rateOf(rateLimit) },
+              { name: 'Campaign', of: ({ campaign }) => campaign ?? 'any' },
+              { name: 'Fingerprint', of: ({ fingerprint }) => <code>{fingerprint}</code> },
+              {
+                name: 'Actions',
+                of: (key) => (
+                  <span class={mayChange ? 'actions whole' : ''}>
+                    <a
+                      class="button"
+                      href={hrefOf('activity', { paymasterId: paymaster.paymasterId, key: key.name })}
+                      aria-label={`Activity of ${key.name}`}
+                    >
+                      Activity
+                    </a>
+                    {mayChange && (
+                      <>
+                        <button
+                          type="button"
+                          aria-label={`Replace ${key.name}`}
+                          onClick={() => void run(replace(key))}
+                        >
+                          Replace
+                        </button>
+                        <button
+                          type="button"
+                          class="danger"
+                          aria-label={`Revoke ${key.name}`}
+                          onClick={() => void run(revoke(key))}
+                        >
+                          Revoke
+                        </button>
+                      </>
+                    )}
+                  </span>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Shown>
+      {mayChange && <NewNamedKey path={path} onMade={setMade} onDone={keys.reload} />}
+    </Card>
+  );
+}
+
+/** Gives a key the next generation. What somebody else has changed meanwhile is not overwritten. */
+async function raised(object: string, { name, generation }: NamedKey): Promise<Response> {
+  const path = `/manage/v1/paymasters/${object}`;
+  const present = await request(path);
+  const { data } = (await present.json()) as { readonly data: { readonly spec: Keyed } };
+  const keys = data.spec.keys?.map((key) =>
+    key.name === name ? { ...key, generation: generation + 1 } : key,
+  );
+  const etag = present.headers.get('etag');
+  return request(path, {
+    method: 'PATCH',
+    body: { spec: { keys } },
+    ...(etag !== null && { ifMatch: etag }),
+  });
+}
+
+type Keyed = { readonly keys?: readonly { readonly name: string }[] };
+
+const periods: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
+
+function rateOf(rate: NamedKey['rateLimit']): string {
+  if (rate === null) return 'none';
+  return `${count(rate.requests)} ${periods[rate.perSeconds] ?? `in ${count(rate.perSeconds)} seconds`}`;
+}
+
+function networksOf(cidrs: NamedKey['cidrs']): string {
+  if (cidrs === null) return 'all';
+  return cidrs.length === 0 ? 'none' : cidrs.join(', ');
+}
+
+function endOf({ expiresAt }: NamedKey) {
+  if (expiresAt === null) return 'never';
+  return (
+    <>
+      <Time>{expiresAt}</Time> {Date.parse(expiresAt) <= Date.now() && <Badge of="expired">expired</Badge>}
+    </>
+  );
+}
