@@ -8,6 +8,7 @@ import { Confirmation } from './parts/confirmed.js';
 import { Note, Shown, Time } from './parts/parts.js';
 import type { Me, Scope } from './records.js';
 import { hrefOf, route, takeCode } from './route.js';
+import { Search } from './search/search.js';
 import { SignIn } from './sign-in.js';
 
 export function App() {
@@ -71,6 +72,7 @@ function Frame() {
           <img src="./icon.svg" alt="" />
           Paymaster
         </div>
+        {me.data !== undefined && <Search />}
         {usable.map(([path, { title: label }]) => (
           <a
             key={path}

@@ -6,6 +6,7 @@ import './style/paymaster.css';
 import './style/form.css';
 import './style/activity.css';
 import './style/money.css';
+import './style/search.css';
 import './style/phone.css';
 import './style/print.css';
 

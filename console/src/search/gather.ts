@@ -1,0 +1,105 @@
+import type { Answers } from '../answers.js';
+import { call, can, Refused } from '../api.js';
+import { short, time, words } from '../format.js';
+import { pages } from '../pages.js';
+import { kindOf } from '../paymaster/kinds.js';
+import { listOf } from '../paymasters.js';
+import type { Decision } from '../records.js';
+import { callName } from '../refusal/told.js';
+import { hrefOf } from '../route.js';
+import { entry, type Entry } from './entries.js';
+
+/** Everything with a name that the token may read. What it may not read is not asked for. */
+export async function gather(): Promise<readonly Entry[]> {
+  const mayRead = can('read');
+  const [paymasters, contracts, policies] = await Promise.all([
+    listOf('paymasters'),
+    mayRead ? listOf('contracts') : [],
+    mayRead ? listOf('policies') : [],
+  ]);
+  const names = new Map(paymasters.map(({ name, spec }) => [name, spec.name]));
+  const nameOf = (object: string): string => names.get(object) ?? object;
+  return [
+    ...paymasters.map(({ name, id, spec }) =>
+      entry('Paymaster', spec.name, `chain ${spec.chainId}`, paymasterHref(name, id), `${name} ${id}`),
+    ),
+    ...contracts.map(({ name, spec }) => {
+      const { name: object } = spec.paymasterRef;
+      const href = hrefOf('paymaster', { tab: 'contracts', change: changed(name) }, object);
+      return entry('Contract', spec.name, nameOf(object), href, `${name} ${spec.address}`);
+    }),
+    ...policies.map(({ name, id, spec }) => {
+      const { name: object } = spec.paymasterRef;
+      const href = hrefOf('paymaster', { change: changed(name) }, object);
+      const detail = `${kindOf(spec.policyType).title}, ${nameOf(object)}`;
+      return entry('Policy', spec.name, detail, href, `${name} ${id}`);
+    }),
+  ];
+}
+
+export function pageEntries(): readonly Entry[] {
+  return Object.entries(pages).flatMap(([path, { title, needs }]) =>
+    can(...needs) ? [entry('Page', title, '', hrefOf(path))] : [],
+  );
+}
+
+/** The form of one of many is where somebody who may change it wants to be. */
+function changed(name: string): string | undefined {
+  return can() ? name : undefined;
+}
+
+function paymasterHref(object: string, paymasterId: string): string {
+  if (can('read')) return hrefOf('paymaster', {}, object);
+  return can('stop') ? hrefOf('paymaster') : hrefOf('usage', { paymasterId });
+}
+
+const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text);
+const isHash = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text);
+const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+
+/** Whether {@link operationsBy} asks the server. */
+export function namesOperation(text: string): boolean {
+  return can('read') && (isHash(text) || isId(text));
+}
+
+const lookedBackMs = 30 * 86_400_000;
+
+/** Decisions about the operation of this hash in the last 30 days, or the one of this id. */
+export async function operationsBy(text: string): Promise<readonly Entry[]> {
+  if (isHash(text)) {
+    const from = new Date(Date.now() - lookedBackMs).toISOString();
+    const query = new URLSearchParams({ userOpHash: text, from, limit: '6' });
+    const { items } = await call<Answers['listDecisions']>(`/manage/v1/decisions?${query}`);
+    return items.map((one) => operation(one, text));
+  }
+  try {
+    return [operation(await call<Decision>(`/manage/v1/decisions/${text.toLowerCase()}`), text)];
+  } catch (error) {
+    // Other objects have such ids, too.
+    if (error instanceof Refused && error.status === 404) return [];
+    throw error;
+  }
+}
+
+function operation({ id, at, verdict, reason, sender, calls }: Decision, text: string): Entry {
+  const outcome = words(reason ?? verdict);
+  const what = calls.map(callName).join(', ') || 'no call';
+  return entry(
+    'Operation',
+    `${outcome}: ${what}`,
+    `${short(sender)}, ${time(at)}`,
+    hrefOf('activity', {}, id),
+    text,
+  );
+}
+
+/** Where the list of decisions looks for this text. */
+export function inActivity(text: string): readonly Entry[] {
+  if (!can('read') || text === '') return [];
+  const href = hrefOf('activity', { range: '30d', search: text });
+  if (isAddress(text)) return [entry('Account', text, 'its operations in 30 days', href)];
+  // As the API takes it.
+  return /^[\x21-\x7e]{4,128}$/.test(text) && !isHash(text) && !isId(text)
+    ? [entry('Request', text, 'request id, in 30 days', href)]
+    : [];
+}
