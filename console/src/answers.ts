@@ -281,6 +281,10 @@ export type Answers = {
       readonly generation: number;
       readonly createdAt: string;
       readonly createdBy: string;
+      readonly managedBy: readonly {
+        readonly manager: string;
+        readonly fields: readonly string[];
+      }[];
       readonly spec: {
         readonly paymasterRef: {
           readonly name: string;
@@ -317,6 +321,10 @@ export type Answers = {
       readonly generation: number;
       readonly createdAt: string;
       readonly createdBy: string;
+      readonly managedBy: readonly {
+        readonly manager: string;
+        readonly fields: readonly string[];
+      }[];
       readonly spec: {
         readonly name: string;
         readonly chainId: number;
@@ -423,6 +431,10 @@ export type Answers = {
       readonly generation: number;
       readonly createdAt: string;
       readonly createdBy: string;
+      readonly managedBy: readonly {
+        readonly manager: string;
+        readonly fields: readonly string[];
+      }[];
       readonly spec: {
         readonly paymasterRef: {
           readonly name: string;

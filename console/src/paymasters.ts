@@ -13,6 +13,8 @@ export type Known = Pick<Spec, 'name' | 'chainId'> &
     readonly object: string;
     readonly paymasterId: string;
     readonly isSuspended: boolean;
+    /** Others that declare fields of it. */
+    readonly managers: readonly string[];
     /** Set while it pays for anything. */
     readonly open?: string;
     /** Set while it serves nothing. */
@@ -58,6 +60,7 @@ export function usePaymasters(): Live<readonly Known[]> {
           object,
           paymasterId,
           isSuspended,
+          managers: 'managedBy' in one ? one.managedBy.map(({ manager }) => manager) : [],
           ...(open !== undefined && { open }),
           ...(down !== undefined && { down }),
         };

@@ -212,6 +212,17 @@ export function declaredBy(object: AnyResource): string | undefined {
   return fieldsOfOthers(object, isOurs)[0]?.manager;
 }
 
+/** Fields of the spec that others than the dashboard keep as they are, by manager. */
+export function managersOf(object: AnyResource): readonly Managed[] {
+  const byManager = Map.groupBy(fieldsOfOthers(object, isOurs), ({ manager }) => manager);
+  return [...byManager].map(([manager, owned]) => ({
+    manager,
+    fields: [...new Set(owned.map(({ field }) => field))].sort(),
+  }));
+}
+
+type Managed = { readonly manager: string; readonly fields: readonly string[] };
+
 function isOurs(manager: string): boolean {
   return manager === dashboardManager || hands.includes(manager);
 }

@@ -3,10 +3,11 @@ import { anAbi } from '../build/resources.js';
 import { until } from '../support/until.js';
 import { contrastsOf, desktop, inView, isFocused, violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
+import { press, sees } from './support/keyboard.js';
 
 // Where somebody reads what is wrong with what he typed.
 
-const { create, open } = useConsole('mistakes');
+const { connection, create, open } = useConsole('mistakes');
 beforeAll(() =>
   create('policies', 'members', {
     paymasterRef: { name: 'shop' },
@@ -148,7 +149,8 @@ test.each(mistakes)(
       const control = form.getByLabel(wrong).first();
       await until('it has the focus', () => isFocused(control));
       expect(await control.getAttribute('aria-invalid')).toBe('true');
-      expect(await control.getAttribute('aria-describedby')).toBe(await fault.getAttribute('id'));
+      const notes = (await control.getAttribute('aria-describedby'))?.split(' ');
+      expect(notes).toContain(await fault.getAttribute('id'));
     }
     expect(await violationsOf(page)).toEqual([]);
     expect(await contrastsOf(page, 'dark')).toEqual([]);
@@ -189,4 +191,52 @@ test('what a form could not do at all is said below its button, in view', async 
   const note = form.getByRole('alert').filter({ hasText: 'Try again.' });
   await note.waitFor();
   expect(await inView(note)).toBe(true);
+});
+
+test('a field that a manifest has says so before anybody sends it, and one that it leaves out does not', async () => {
+  const { page, faults } = await open('paymaster/shop');
+  await page.getByText('Managed by manifests: what its manifest has is changed there.').waitFor();
+  await press('Change operations per day')(page);
+  await sees('Made by manifests, managed by manifests')(page);
+  const form = page.locator('details', { hasText: 'Change “operations per day”' });
+  const said = (label: string): Promise<string> =>
+    form
+      .getByLabel(label)
+      .first()
+      .evaluate((control) =>
+        (control.getAttribute('aria-describedby') ?? '')
+          .split(' ')
+          .map((id) => document.getElementById(id)?.textContent ?? '')
+          .join(' '),
+      );
+  expect(await said('New threshold')).toBe('Managed by manifests');
+  expect(await said('Begins again')).toBe('Managed by manifests');
+  expect(await said('What does not fit')).toBe('');
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop?tab=contracts`);
+  await page.getByRole('button', { name: 'Change counter' }).click();
+  await page.getByRole('group', { name: 'Methods to pay for' }).getByText('Managed by manifests').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  expect(await contrastsOf(page, 'dark')).toEqual([]);
+  // What a token of this console has made is nobody else's.
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop?change=members`);
+  await sees('Made by tests. No manifest has a field of it.')(page);
+  expect(await page.locator('.managed').count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test('what the browser finds wrong is said at each field, and the first one has the focus', async () => {
+  const { page } = await open('paymaster/shop', { viewport: { ...desktop, height: 500 } });
+  const form = page.locator('details', { hasText: 'Set a limit' });
+  await form.locator('summary').click();
+  await form.getByLabel('At most').fill('many');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByRole('alert').getByText('Some fields are not right yet.').waitFor();
+  expect(await form.locator('.fault').allTextContents()).toEqual([
+    'Must be given',
+    'Must be a number, such as 0.5',
+  ]);
+  const first = form.getByLabel('Name');
+  await until('it has the focus', () => isFocused(first));
+  expect(await inView(first)).toBe(true);
+  expect(await violationsOf(page)).toEqual([]);
 });

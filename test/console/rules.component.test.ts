@@ -336,6 +336,7 @@ describe('with answers that are made up', () => {
       name: `p-${index}`,
       id: `${index}`,
       createdBy: 'git',
+      managedBy: [],
       labels: { [text]: text },
       spec: { name: text, policyType: 'SENDERS', senders: { action: 'Allow', addresses: [text, [text]] } },
     }));

@@ -13,6 +13,7 @@ const paymaster = {
   name: 'shop',
   id: '0f8fad5b-d9cb-569f-a165-70867728950e',
   createdBy: 'git',
+  managedBy: [],
   spec: { name: 'Shop', chainId: 31337, version: '1.0.0' },
   status: {},
 };
@@ -20,6 +21,7 @@ const policy = {
   name: 'shop-daily',
   id: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
   createdBy: 'git',
+  managedBy: [],
   spec: {
     name: 'daily',
     policyType: 'PAYMASTER_SA_LIMIT',

@@ -360,6 +360,35 @@ describe('If-Match', () => {
 });
 
 describe('what a manifest owns', () => {
+  test('is named with its manager, so that a form can say so before anybody sends it', async () => {
+    await declared('named', { maxExpirySeconds: 300 });
+    await ask('PATCH', '/paymasters/named', { spec: { sponsor: { name: 'Us' } } });
+    const fields = ['chainId', 'maxExpirySeconds', 'name', 'type', 'version'].map((each) => `spec.${each}`);
+    const { data } = await ask('GET', '/paymasters/named');
+    expect(data['managedBy']).toEqual([{ manager: 'argocd', fields }]);
+    const list = (await ask('GET', '/paymasters')).data['items'];
+    expect(recordsOf(list).find(({ name }) => name === 'named')?.['managedBy']).toEqual(data['managedBy']);
+    // What was read may be sent back, and nobody can write who owns a field.
+    const claimed = { ...data, managedBy: [{ manager: 'mine', fields: ['spec.name'] }] };
+    expect((await ask('PUT', '/paymasters/named', claimed)).data['managedBy']).toEqual(data['managedBy']);
+    expect((await ask('GET', '/paymasters/named')).data['managedBy']).toEqual(data['managedBy']);
+  });
+
+  test('is not what REST has written, nor what somebody edited by hand, which REST takes over', async () => {
+    await made('ours');
+    const key = { namespace: 'acme', name: 'ours' };
+    await host.resources.apply({
+      manager: 'kubectl-edit',
+      kind: 'Paymaster',
+      key,
+      spec: { maxExpirySeconds: 60 } as never,
+    });
+    expect((await ask('GET', '/paymasters/ours')).data['managedBy']).toEqual([]);
+    expect(await ask('PATCH', '/paymasters/ours', { spec: { maxExpirySeconds: 30 } })).toMatchObject({
+      status: 200,
+    });
+  });
+
   test('is answered with the YAML to commit, which has the change', async () => {
     await declared('git', { maxExpirySeconds: 300, suspended: false });
     const refused = await ask('PATCH', '/paymasters/git', { spec: { maxExpirySeconds: 60 } });

@@ -1,7 +1,15 @@
-import { createContext } from 'preact';
 import type { ComponentChildren, RefObject } from 'preact';
-import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Mistake, Refused, type Fault } from '../api.js';
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Mistake, Refused } from '../api.js';
+import {
+  faultsIn,
+  FormContext,
+  noFacts,
+  useEntered,
+  useFieldFacts,
+  type Managed,
+  type Values,
+} from './form-facts.js';
 import { Note } from './parts.js';
 
 /** What a change came to: done, unless it says that it is a warning or a failure. */
@@ -65,34 +73,87 @@ export function useOutcome(onDone: () => void) {
   return { outcome, run };
 }
 
-/** Of the form around a control. */
-const none: readonly Fault[] = [];
-const Faults = createContext(none);
-
-/** A form below a line that opens it. `send` gets the texts of its fields by name, and says what it did. */
-export function OpenForm({
-  title,
+/** Its controls below each other. `send` gets their texts by name, and says what it did. */
+export function Form({
   button = 'Save',
   isEmptied = false,
-  onClose,
+  entered = noFacts.entered,
+  managedBy = noFacts.managedBy,
+  failed,
+  beside,
+  onType,
   send,
   onDone,
   children,
 }: {
-  readonly title: string;
   readonly button?: string;
   /** Its fields are emptied once they are saved: for forms that are used again and again. */
   readonly isEmptied?: boolean;
-  /** Of a form that was asked for: it comes into view, open and with the focus, and is gone once it is closed. */
-  readonly onClose?: () => void;
-  readonly send: (values: Readonly<Record<string, string>>) => ReturnType<Change>;
+  readonly entered?: Values;
+  readonly managedBy?: Managed;
+  /** What came of it elsewhere. */
+  readonly failed?: Error | undefined;
+  /** Behind its button. */
+  readonly beside?: ComponentChildren;
+  readonly onType?: (values: Values) => void;
+  readonly send: (values: Values) => ReturnType<Change>;
   readonly onDone: () => void;
   readonly children: ComponentChildren;
 }) {
-  const { outcome, run } = useOutcome(onDone);
+  const { outcome = failed && { error: failed }, run } = useOutcome(onDone);
   const [round, setRound] = useState(0);
-  const faults =
-    outcome && 'error' in outcome && outcome.error instanceof Mistake ? outcome.error.faults : none;
+  const error = outcome && 'error' in outcome ? outcome.error : undefined;
+  const faults = error instanceof Mistake ? error.faults : noFacts.faults;
+  const facts = useMemo(() => ({ faults, entered, managedBy }), [faults, entered, managedBy]);
+  return (
+    <form
+      class="made"
+      // What is wrong is said at the field, and stays there.
+      noValidate
+      onInput={({ currentTarget }) => onType?.(valuesOf(currentTarget))}
+      onSubmit={(event) => {
+        event.preventDefault();
+        const form = event.currentTarget;
+        void run(async () => {
+          const wrong = faultsIn(form);
+          if (wrong.length > 0) throw new Mistake('Some fields are not right yet.', wrong);
+          const said = await send(valuesOf(form));
+          if (isEmptied && said !== undefined) setRound((last) => last + 1);
+          return said;
+        });
+      }}
+    >
+      <FormContext.Provider value={facts}>
+        <div class="row" key={round}>
+          {children}
+        </div>
+      </FormContext.Provider>
+      <p class="row">
+        <button class="main">{button}</button>
+        {beside}
+      </p>
+      <OutcomeNote outcome={outcome} />
+    </form>
+  );
+}
+
+function valuesOf(form: HTMLFormElement): Values {
+  const texts = [...new FormData(form)].filter(
+    (pair): pair is [string, string] => typeof pair[1] === 'string',
+  );
+  return Object.fromEntries(texts);
+}
+
+/** A form below a line that opens it. */
+export function OpenForm({
+  title,
+  onClose,
+  ...form
+}: Parameters<typeof Form>[0] & {
+  readonly title: string;
+  /** Of a form that was asked for: it comes into view, open and with the focus, and is gone once it is closed. */
+  readonly onClose?: () => void;
+}) {
   const place = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     if (onClose === undefined || place.current === null) return;
@@ -103,30 +164,7 @@ export function OpenForm({
   return (
     <details ref={place} onToggle={({ currentTarget }) => currentTarget.open || onClose?.()}>
       <summary>{title}</summary>
-      <form
-        class="made"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const texts = [...new FormData(event.currentTarget)].filter(
-            (pair): pair is [string, string] => typeof pair[1] === 'string',
-          );
-          void run(async () => {
-            const said = await send(Object.fromEntries(texts));
-            if (isEmptied && said !== undefined) setRound((last) => last + 1);
-            return said;
-          });
-        }}
-      >
-        <Faults.Provider value={faults}>
-          <div class="row" key={round}>
-            {children}
-          </div>
-        </Faults.Provider>
-        <p>
-          <button class="main">{button}</button>
-        </p>
-        <OutcomeNote outcome={outcome} />
-      </form>
+      <Form {...form} />
     </details>
   );
 }
@@ -146,13 +184,17 @@ export function Labelled({
   readonly children: (state: object) => ComponentChildren;
 }) {
   const id = useId();
-  const { place, fault: found } = useFault(name);
+  const { place, manager, fault: found } = useFieldFacts(name);
   const fault = says ?? found;
+  const notes = [fault !== undefined && id, manager !== undefined && `${id}-owner`].filter(Boolean);
   return (
     <div ref={place as RefObject<HTMLDivElement>} class={isWide ? 'field wide' : 'field'}>
       <label>
         <span>{label}</span>
-        {children(fault === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': id })}
+        {children({
+          ...(fault !== undefined && { 'aria-invalid': true }),
+          ...(notes.length > 0 && { 'aria-describedby': notes.join(' ') }),
+        })}
       </label>
       {fault !== undefined && (
         // The note of a form says it aloud.
@@ -160,29 +202,19 @@ export function Labelled({
           {fault}
         </p>
       )}
+      <ManagedNote id={`${id}-owner`} manager={manager} />
     </div>
   );
 }
 
-/** The server's words about the field `name`, whose path is as `spec.spendingLimit.threshold` or `spec.scopes[0]`. The first such control gets the focus. */
-function useFault(name: string | undefined) {
-  const faults = useContext(Faults);
-  const place = useRef<HTMLElement>(null);
-  const lastOf = (path: string) =>
-    path
-      .replace(/\[\d+\]$/, '')
-      .split('.')
-      .at(-1);
-  const fault = faults.find(({ field }) => lastOf(field) === name)?.says;
-  // After the note of the form has come into view.
-  useEffect(() => {
-    const form = fault === undefined ? undefined : place.current?.closest('form');
-    const first = form?.querySelector<HTMLElement>('[aria-invalid], fieldset > .fault');
-    if (!first || !place.current?.contains(first)) return;
-    first.focus({ preventScroll: true });
-    place.current.scrollIntoView({ block: 'nearest' });
-  }, [faults]);
-  return { fault, place };
+/** At a field that another manager keeps as it is. */
+function ManagedNote({ manager, id }: { readonly manager: string | undefined; readonly id?: string }) {
+  if (manager === undefined) return null;
+  return (
+    <p class="managed" id={id}>
+      Managed by {manager}
+    </p>
+  );
 }
 
 /** Several boxes below one legend, and what is wrong with what they say together. */
@@ -195,7 +227,7 @@ export function Boxes({
   readonly name: string;
   readonly children: ComponentChildren;
 }) {
-  const { place, fault } = useFault(name);
+  const { place, fault, manager } = useFieldFacts(name);
   return (
     <fieldset ref={place as RefObject<HTMLFieldSetElement>} class="wide">
       <legend>{legend}</legend>
@@ -205,6 +237,7 @@ export function Boxes({
           {fault}
         </p>
       )}
+      <ManagedNote manager={manager} />
     </fieldset>
   );
 }
@@ -236,12 +269,13 @@ export function Field({
   readonly onInput?: (value: string) => void;
 }) {
   const { pattern = '' } = attributes;
+  const entered = useEntered(name);
   return (
     <Labelled label={label} name={name}>
       {(state) => (
         <input
           name={name}
-          defaultValue={value}
+          defaultValue={entered ?? value}
           required={!isOptional}
           autocomplete="off"
           title={expected[pattern]}
@@ -269,12 +303,13 @@ export function Options({
   readonly value?: string;
   readonly onChoose?: (value: string) => void;
 }) {
+  const chosen = useEntered(name) ?? value;
   return (
     <Labelled label={label} name={name}>
       {(state) => (
         <select name={name} onChange={(event) => onChoose?.(event.currentTarget.value)} {...state}>
           {Object.entries(of).map(([key, text]) => (
-            <option key={key} value={key} selected={key === value}>
+            <option key={key} value={key} selected={key === chosen}>
               {text}
             </option>
           ))}
@@ -282,34 +317,4 @@ export function Options({
       )}
     </Labelled>
   );
-}
-
-const method = 'method ';
-
-export function MethodChoices({
-  methods,
-  checked = [],
-  empty,
-}: {
-  readonly methods: readonly string[];
-  readonly checked?: readonly string[];
-  readonly empty: string;
-}) {
-  return (
-    <Boxes legend="Methods to pay for" name="whitelistedMethods">
-      {methods.length === 0 && <span class="quiet">{empty}</span>}
-      {methods.map((each) => (
-        <label key={each}>
-          <input type="checkbox" name={method + each} defaultChecked={checked.includes(each)} /> {each}
-        </label>
-      ))}
-    </Boxes>
-  );
-}
-
-/** Those of {@link MethodChoices} in what a form sends. */
-export function checkedMethods(values: Readonly<Record<string, string>>): readonly string[] {
-  return Object.keys(values)
-    .filter((key) => key.startsWith(method))
-    .map((key) => key.slice(method.length));
 }

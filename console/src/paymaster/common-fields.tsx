@@ -28,10 +28,18 @@ export function CommonFields({
 }
 
 /** Who else keeps the object as it is. The server decides for each field, and answers the YAML to commit. */
-export function Owner({ of: { createdBy } }: { readonly of: Pick<Policy, 'createdBy'> }) {
+export function Owner({
+  of: { createdBy, managedBy },
+}: {
+  readonly of: Pick<Policy, 'createdBy' | 'managedBy'>;
+}) {
+  const names = managedBy.map(({ manager }) => manager).join(' and ');
+  if (names === '') return <p class="wide quiet">Made by {createdBy}. No manifest has a field of it.</p>;
+  const widens = managedBy.some(({ fields }) => fields.includes('spec.active'));
   return (
     <p class="wide quiet">
-      Made by {createdBy}. A field that a manifest has is changed there: saving then shows the YAML to commit.
+      Made by {createdBy}, managed by {names}: a field that its manifest has is changed there
+      {widens && ', and so is all that would let more pass'}. Saving then shows the YAML to commit.
     </p>
   );
 }

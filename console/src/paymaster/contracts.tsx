@@ -1,6 +1,6 @@
 import { call, can } from '../api.js';
 import { useLive } from '../live.js';
-import { checkedMethods, MethodChoices, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
+import { OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Badge, Card, Note, Shown } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
@@ -8,6 +8,7 @@ import { listOf, type Known } from '../paymasters.js';
 import type { Contract } from '../records.js';
 import { route } from '../route.js';
 import { Owner } from './common-fields.js';
+import { checkedMethods, MethodChoices } from './method-choices.js';
 import { NewContract } from './new-contract.js';
 import { Actions, closeChange, type Verbs } from './objects.js';
 
@@ -112,6 +113,7 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
     <OpenForm
       title={`Change “${spec.name}”`}
       onClose={closeChange}
+      managedBy={contract.managedBy}
       onDone={onDone}
       send={async (values) => {
         const whitelistedMethods = checkedMethods(values);

@@ -24,7 +24,7 @@ const counts = { anew: 'begins anew with this change', on: 'goes on, also when i
 
 /** Another threshold or cycle for a limit. Before it refuses more, recorded decisions can be judged by it. */
 export function ChangeLimit({
-  policy: { id, name, spec, createdBy },
+  policy,
   used,
   onDone,
 }: {
@@ -33,6 +33,7 @@ export function ChangeLimit({
   readonly onDone: () => void;
 }) {
   const [edit, setEdited] = useState<Edit>({});
+  const { id, name, spec, managedBy } = policy;
   const { spendingLimit } = spec;
   if (spendingLimit === undefined) return null;
   const present = {
@@ -75,6 +76,7 @@ export function ChangeLimit({
     <OpenForm
       title={`Change “${spec.name}”`}
       onClose={closeChange}
+      managedBy={managedBy}
       onDone={onDone}
       send={async (values) => {
         const body = {
@@ -98,7 +100,7 @@ export function ChangeLimit({
         return `“${spec.name}” ${allows} from now on.${each}${alone}${told}`;
       }}
     >
-      <Owner of={{ createdBy }} />
+      <Owner of={policy} />
       <Field
         label={`New threshold, instead of ${present.threshold || 'none'}`}
         name="threshold"

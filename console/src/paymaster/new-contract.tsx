@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import { useLive } from '../live.js';
-import { checkedMethods, Field, Labelled, MethodChoices, OpenForm } from '../parts/form.js';
+import { Field, Labelled, OpenForm } from '../parts/form.js';
 import { Note, Select, type Choice } from '../parts/parts.js';
 import { listOf, type Known } from '../paymasters.js';
 import { choose, route } from '../route.js';
 import { create, objectName } from './create-object.js';
+import { checkedMethods, MethodChoices } from './method-choices.js';
 
 /** Registers a contract by its ABI. A page that leads here may say which address. */
 export function NewContract({

@@ -36,7 +36,7 @@ export function OnePaymaster({
   readonly paymaster: Known;
   readonly onChanged: () => void;
 }) {
-  const { object, name, chainId, version, open, down, isSuspended } = paymaster;
+  const { object, name, chainId, version, open, down, isSuspended, managers } = paymaster;
   const { data: chains = [] } = useChains();
   const chain = chains.find((each) => each.chainId === chainId);
   const address = chain?.versions.find((each) => each.version === version)?.address;
@@ -66,6 +66,9 @@ export function OnePaymaster({
           </span>
           <Suspension paymaster={paymaster} run={run} />
         </div>
+        {managers.length > 0 && (
+          <p class="quiet">Managed by {managers.join(' and ')}: what its manifest has is changed there.</p>
+        )}
         <OutcomeNote outcome={outcome} />
         {open !== undefined && <Note kind="warn">{open}</Note>}
         {down !== undefined && !isSuspended && <p class="note error">{down}</p>}

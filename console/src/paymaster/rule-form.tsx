@@ -84,6 +84,7 @@ export function ChangeRule({ policy, onDone }: { readonly policy: Policy; readon
     <OpenForm
       title={`Change “${spec.name}”`}
       onClose={closeChange}
+      managedBy={policy.managedBy}
       onDone={onDone}
       send={async (values) => {
         const patch = patchOf(spec, kind, values);

@@ -3,7 +3,7 @@ import type { Tenant } from '../../../core/config/tenant.js';
 import { invalidInput, quote } from '../../../core/errors.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
-import { openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
+import { arrayOf, openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import { given } from '../../../core/units/given.js';
@@ -14,6 +14,7 @@ import { time } from '../ledger/schemas.js';
 import { published } from '../schemas.js';
 import { about, shapeOf } from '../shape.js';
 import { createdBy } from '../views.js';
+import { managersOf } from '../writes.js';
 import { redact } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 
@@ -42,6 +43,11 @@ const labels: JsonSchema = {
 /** Each label is a field with owners of its own. Objects that kubectl gave more keep them. */
 export const maxLabels = 64;
 const [exampleName, exampleLabels] = ['shop', { team: 'growth' }];
+const managed: JsonSchema = {
+  ...arrayOf(record({ manager: text, fields: arrayOf(text) })),
+  description:
+    'Managers such as Argo CD, and the fields of spec that each declares: a change of one of them is refused (409 FIELD_OWNED).',
+};
 const name = { ...text, description: 'Name of the object, which never changes.' };
 
 type Shown = Resources[NounKind] & { readonly tenant: Tenant };
@@ -64,6 +70,7 @@ export function objectShape(noun: Noun) {
     ],
     createdAt: [time, '2026-01-01T00:00:00Z', ({ metadata }) => metadata.creationTimestamp],
     createdBy: [text, 'ci', ({ metadata }) => createdBy(metadata)],
+    managedBy: [managed, [{ manager: 'argocd-controller', fields: ['spec.name'] }], managersOf],
     spec: [published(shown(spec)), noun.example, (object) => redact(spec, object.spec)],
     status: [published(shown(status)), {}, (object) => redact(status, object.status ?? {})],
   });
@@ -97,7 +104,7 @@ function shown(schema: StructuralSchema): StructuralSchema {
 export type WrittenBody = { readonly name?: unknown; readonly labels?: unknown; readonly spec?: unknown };
 
 /** An answer may be sent back: members that nobody writes are ignored, and any other is refused. */
-const readOnly = ['id', 'uid', 'generation', 'createdAt', 'createdBy', 'status', 'rules'];
+const readOnly = ['id', 'uid', 'generation', 'createdAt', 'createdBy', 'managedBy', 'status', 'rules'];
 const known = ['name', 'labels', 'spec', ...readOnly];
 
 export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<WrittenBody> {
