@@ -3,8 +3,12 @@ import type { Me, Scope } from './records.js';
 
 const scopes = signal('');
 
+/** When the token of the session expires. */
+let tokenEndsMs = Infinity;
+
 export async function askMe(): Promise<Me> {
   const me = await call<Me>('/manage/v1/me');
+  tokenEndsMs = me.token.expiresAt === null ? Infinity : Date.parse(me.token.expiresAt);
   // A text, so that pages are drawn again only when it changes.
   scopes.value = me.token.scopes.join(' ');
   return me;
@@ -16,10 +20,18 @@ export function can(...enough: readonly Scope[]): boolean {
 }
 
 /** Undefined: signed out. The token itself is never kept; the cookie that stands for it is not readable here. */
-export const session = signal<{ readonly csrf: string } | undefined>(undefined);
+export const session = signal<Session | undefined>(undefined);
 
-/** Set once the server refuses a session that this page had. */
-export const ended = signal(false);
+type Session = { readonly csrf: string; readonly until: string };
+
+/** Set once the server refuses a session that this page had: why. */
+export const ended = signal<string | undefined>(undefined);
+
+function whyEnded({ until }: Session): string {
+  if (Date.parse(until) <= Date.now()) return 'twelve hours have passed';
+  if (tokenEndsMs <= Date.now()) return 'its token has expired';
+  return 'its token was revoked, or you signed out in another tab';
+}
 
 /** A mistake in one field that was sent. */
 export type Fault = { readonly field: string; readonly says: string };
@@ -37,13 +49,16 @@ export class Mistake extends Error {
 /** A call that the server refused. */
 export class Refused extends Mistake {
   readonly status: number;
+  /** A row of docs/errors.md. */
+  readonly code: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** The YAML to commit, where a manifest owns the field. */
   readonly manifest: string | undefined;
 
-  constructor(status: number, { message, faults, manifest }: Reason, retryAfterMs: number | undefined) {
+  constructor(status: number, { message, faults, code, manifest }: Reason, retryAfterMs: number | undefined) {
     super(message, faults);
     this.status = status;
+    this.code = code;
     this.manifest = manifest;
     this.retryAfterMs = retryAfterMs;
   }
@@ -55,6 +70,7 @@ type Options = {
   readonly accept?: string;
   /** The ETag of what is changed: another one means that somebody else has changed it. */
   readonly ifMatch?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 };
 
@@ -63,13 +79,17 @@ const answerMs = 30_000;
 /** Relative to this page, so that a proxy may serve everything below another path. */
 const base = '..';
 
+const sessions = '/console/session';
+
 export async function request(path: string, options: Options = {}): Promise<Response> {
-  const { method = 'GET', body, accept = 'application/json', ifMatch, signal } = options;
+  const { method = 'GET', body, accept = 'application/json', headers, ifMatch, signal } = options;
+  const own = session.value;
   const response = await fetch(`${base}${path}`, {
     method,
     headers: {
+      ...headers,
       accept,
-      ...(session.value === undefined ? {} : { 'x-csrf-token': session.value.csrf }),
+      ...(own === undefined ? {} : { 'x-csrf-token': own.csrf }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     },
@@ -77,8 +97,9 @@ export async function request(path: string, options: Options = {}): Promise<Resp
     ...(signal && { signal }),
   });
   if (response.ok) return response;
-  if (response.status === 401) {
-    ended.value ||= session.value !== undefined;
+  // A session that has begun meanwhile goes on, and so does the present one where another sign-in is refused.
+  if (response.status === 401 && session.value === own && path !== sessions) {
+    if (own !== undefined) ended.value = whyEnded(own);
     session.value = undefined;
   }
   const seconds = Number(response.headers.get('retry-after'));
@@ -98,6 +119,7 @@ export async function call<T>(path: string, options: Options = {}): Promise<T> {
 type Reason = {
   readonly message: string;
   readonly faults: readonly Fault[];
+  readonly code?: string | undefined;
   readonly manifest?: string | undefined;
 };
 
@@ -107,11 +129,13 @@ async function reasonOf(response: Response): Promise<Reason> {
     const {
       detail,
       message,
+      code,
       manifest,
       errors = [],
     } = (await response.json()) as {
       detail?: string;
       message?: string;
+      code?: string;
       manifest?: string;
       errors?: readonly { field: string; mustBe: string; value?: string }[];
     };
@@ -119,7 +143,7 @@ async function reasonOf(response: Response): Promise<Reason> {
       field,
       says: `Must be ${mustBe}${value === undefined ? '' : `, got ${value}`}`,
     }));
-    return { message: detail ?? message ?? unknown, faults, manifest };
+    return { message: detail ?? message ?? unknown, faults, code, manifest };
   } catch {
     return { message: unknown, faults: [] };
   }
@@ -127,13 +151,13 @@ async function reasonOf(response: Response): Promise<Reason> {
 
 /** With a token or a code; without either it finds the session of the browser's cookie. */
 export async function signIn(given: { token: string } | { code: string } | object): Promise<boolean> {
-  const response = await request('/console/session', { method: 'POST', body: given });
-  session.value = response.status === 204 ? undefined : ((await response.json()) as { csrf: string });
-  if (session.value !== undefined) ended.value = false;
+  const response = await request(sessions, { method: 'POST', body: given });
+  session.value = response.status === 204 ? undefined : ((await response.json()) as Session);
+  if (session.value !== undefined) [ended.value, tokenEndsMs] = [undefined, Infinity];
   return session.value !== undefined;
 }
 
 export async function signOut(): Promise<void> {
-  await request('/console/session', { method: 'DELETE' });
+  await request(sessions, { method: 'DELETE' });
   session.value = undefined;
 }

@@ -25,7 +25,10 @@ export function App() {
     const look = (): void => {
       const pasted = takeCode();
       if (pasted !== undefined)
-        void signIn({ code: pasted }).catch((cause: Error) => setError(cause.message));
+        void signIn({ code: pasted }).then(
+          () => setError(undefined),
+          (cause: Error) => setError(cause.message),
+        );
     };
     addEventListener('hashchange', look);
     return () => removeEventListener('hashchange', look);
@@ -34,11 +37,12 @@ export function App() {
   return session.value === undefined ? (
     <SignIn key={error} {...(error === undefined ? {} : { error })} />
   ) : (
-    <Frame />
+    <Frame {...(error !== undefined && { error })} />
   );
 }
 
-function Frame() {
+/** `error`: of a link that was pasted. */
+function Frame({ error }: { readonly error?: string }) {
   const main = useRef<HTMLElement>(null);
   const me = useLive('me', askMe);
   const { page: name, id } = route.value;
@@ -115,6 +119,7 @@ function Frame() {
           </p>
         )}
         <main ref={main} tabIndex={-1}>
+          {error !== undefined && <Note kind="error">That link did not sign you in: {error}</Note>}
           {me.data === undefined ? (
             <>
               <h1>{title}</h1>

@@ -27,11 +27,7 @@ export function SignIn({ error: before }: { readonly error?: string }) {
         Paste a token of your organisation. It is exchanged for a session of twelve hours and is not kept in
         this browser.
       </p>
-      {ended.value && (
-        <Note kind="warn">
-          Your session has ended: its token was revoked or has expired, or twelve hours have passed.
-        </Note>
-      )}
+      {ended.value !== undefined && <Note kind="warn">Your session has ended: {ended.value}.</Note>}
       <form onSubmit={(event) => void submit(event)}>
         <Labelled label="Token" says={error}>
           {(state) => (

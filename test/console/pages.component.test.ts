@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { anAbi } from '../build/resources.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
-import { contrastsOf, cutIn, violationsOf } from './support/browser.js';
+import { contrastsOf, cutIn, desktop, violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
 import { askForThree } from './support/three-operations.js';
 
@@ -94,12 +94,15 @@ const pages: readonly { readonly path: string; readonly shows: (page: Page) => P
 ];
 
 test.each(pages)(
-  '$path shows its data, is accessible in light and dark, calls no other host, and needs no scroll to the side at 200 % zoom or on a phone',
+  '$path shows its data, is accessible in light and dark, calls no other host, and needs no scroll to the side at 1280 pixels, at 200 % zoom or on a phone',
   async ({ path, shows }) => {
     const { page, faults } = await open(path, { colorScheme: 'light' });
     await shows(page);
     expect(await violationsOf(page)).toEqual([]);
     expect(await contrastsOf(page, 'dark')).toEqual([]);
+    // On a phone code goes on in the next line; elsewhere it scrolls by itself.
+    const cut = await cutIn(page, desktop);
+    expect(cut.filter((each) => !each.startsWith('PRE '))).toEqual([]);
     for (const viewport of narrow) expect(await cutIn(page, viewport)).toEqual([]);
     expect(faults).toEqual([]);
   },

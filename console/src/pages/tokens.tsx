@@ -88,6 +88,7 @@ export function Tokens() {
           <p>It ends with the token that you are signed in with: where that is removed, so is this.</p>
           <OpenForm
             title="Make a token"
+            isEmptied
             onDone={tokens.reload}
             send={async ({ name = '', expiresAt: ends = '', ...chosen }) => {
               if (Object.keys(chosen).length === 0)

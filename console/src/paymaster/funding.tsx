@@ -63,6 +63,7 @@ export function Funding({ paymaster, onDone }: { readonly paymaster: Known; read
       {can() && (
         <OpenForm
           title="Change it by a signature from elsewhere"
+          isEmptied
           onDone={onDone}
           send={({ address = '', signature = '' }) => set(address, signature)}
         >

@@ -1,0 +1,275 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { anAbi } from '../build/resources.js';
+import { contrastsOf, violationsOf } from './support/browser.js';
+import { useConsole } from './support/console.js';
+import { askForThree } from './support/three-operations.js';
+
+// One look on every page, and what a session says that begins or ends.
+
+const { connection, open, visit } = useConsole('look');
+beforeAll(() => askForThree(connection()));
+
+const paths = [
+  'overview',
+  'problems',
+  'paymaster',
+  'paymaster?create=chain',
+  'paymaster/shop',
+  'paymaster/shop?change=shop-operations-per-day',
+  'paymaster/shop?tab=contracts',
+  'paymaster/shop?tab=money',
+  'paymaster/shop?tab=connect',
+  'paymaster/shop?tab=yaml',
+  'activity',
+  'usage',
+  'what-if',
+  'playground',
+  'changes',
+  'tokens',
+];
+
+async function ready(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.getByText('Loading…').first().waitFor({ state: 'detached' });
+  await page.evaluate(() => {
+    for (const each of document.querySelectorAll('details')) each.open = true;
+  });
+}
+
+describe.each(paths)('%s', (path) => {
+  test('writes and spaces by one scale, and lets nobody read lines that are longer than a column', async () => {
+    const { page } = await open(path);
+    await ready(page);
+    const odd = await page.evaluate(() => {
+      const px = (name: string): number => {
+        const probe = document.body.appendChild(document.createElement('i'));
+        probe.style.width = `var(--${name})`;
+        probe.style.display = 'block';
+        const width = parseFloat(getComputedStyle(probe).width);
+        probe.remove();
+        return width;
+      };
+      const types = ['small', 'normal', 'large', 'title'].map(px);
+      const spaces = [0, ...[1, 2, 3, 4, 5, 6, 7].map((step) => px(`space-${step}`))];
+      const isOf = (scale: readonly number[], value: string): boolean =>
+        Number.isNaN(parseFloat(value)) || scale.some((each) => Math.abs(each - parseFloat(value)) < 0.02);
+      const found = new Set<string>();
+      for (const each of document.querySelectorAll<HTMLElement>('#frame *:not(svg, svg *, option)')) {
+        const style = getComputedStyle(each);
+        const name = `${each.tagName.toLowerCase()}.${each.className}`;
+        const hasText = [...each.childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE);
+        if (hasText && !isOf(types, style.fontSize)) found.add(`${name} is written in ${style.fontSize}`);
+        for (const gap of [style.rowGap, style.columnGap])
+          if (!isOf(spaces, gap)) found.add(`${name} has a gap of ${gap}`);
+        // Code leaves room for the button that copies it.
+        const { paddingTop, paddingRight, paddingBottom, paddingLeft } = style;
+        for (const padding of each.tagName === 'PRE'
+          ? []
+          : [paddingTop, paddingRight, paddingBottom, paddingLeft])
+          if (!isOf(spaces, padding)) found.add(`${name} has a padding of ${padding}`);
+        if (each.tagName === 'P' && each.scrollWidth > px('reading') + 1)
+          found.add(`${name} is ${each.scrollWidth} wide`);
+      }
+      return [...found];
+    });
+    expect(odd).toEqual([]);
+  });
+
+  test('shows in red what ends something, and nothing else', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await open(path, { colorScheme });
+      await ready(page);
+      const buttons = await page.evaluate(() => {
+        const probe = document.body.appendChild(document.createElement('i'));
+        probe.style.color = 'var(--bad-text)';
+        const red = getComputedStyle(probe).color;
+        probe.remove();
+        return [...document.querySelectorAll<HTMLElement>('main :is(button, summary)')].map((each) => ({
+          name: each.getAttribute('aria-label') ?? each.textContent ?? '',
+          isRed: getComputedStyle(each).color === red,
+        }));
+      });
+      const ends = /^(Delete|Revoke|Suspend|Begin anew)/;
+      expect(buttons.filter(({ name, isRed }) => isRed !== ends.test(name))).toEqual([]);
+    }
+  });
+});
+
+test.each([
+  ['beside each other', 1280, 1],
+  ['below each other', 390, 2],
+])('charts are as high as each other, %s, also where one has nothing to show', async (_name, width, rows) => {
+  for (const isEmpty of [false, true]) {
+    const { page } = await open('overview', {
+      viewport: { width, height: 900 },
+      answers: (on) =>
+        on.route(/usage\?.*groupBy=reason/, async (route) => {
+          if (!isEmpty) return route.continue();
+          const response = await route.fetch();
+          const { data } = (await response.json()) as { data: object };
+          return route.fulfill({ response, json: { data: { ...data, items: [] } } });
+        }),
+    });
+    await page.getByRole('region', { name: 'Operations over time' }).locator('figure').waitFor();
+    await page
+      .getByRole('region', { name: 'Refusals by reason' })
+      .locator(isEmpty ? '.empty' : 'figure')
+      .waitFor();
+    const boxes = await page
+      .locator('.cards > .card')
+      .evaluateAll((cards) =>
+        cards.map((card) => card.getBoundingClientRect()).map(({ top, height }) => [top, height]),
+      );
+    expect(new Set(boxes.map(([top]) => top)).size).toBe(rows);
+    if (rows === 1) expect(new Set(boxes.map(([, height]) => height)).size).toBe(1);
+  }
+});
+
+test('a form is empty once what it made is there', async () => {
+  const { page, faults } = await open('tokens');
+  await page.getByText('Make a token').click();
+  const form = page.locator('form', { has: page.getByLabel('read:') });
+  await form.getByLabel('Name', { exact: true }).fill('emptied');
+  await form.getByLabel('read:').check();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('“emptied” is made.').waitFor();
+  expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+  expect(await form.getByLabel('read:').isChecked()).toBe(false);
+
+  await page.goto(`${connection().dashboardUrl}/console/#/paymaster/shop?tab=contracts`);
+  await page.getByText('Register a contract').click();
+  const contract = page.locator('form', { has: page.getByLabel('ABI, as JSON') });
+  await contract.getByLabel('Name').fill('emptied');
+  await contract.getByLabel('Address').fill(`0x${'e1'.repeat(20)}`);
+  await contract.getByLabel('ABI, as JSON').fill(anAbi);
+  await contract.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Calls of no method are paid for.').waitFor();
+  for (const label of ['Name', 'Address', 'ABI, as JSON'])
+    expect({ label, value: await contract.getByLabel(label).inputValue() }).toEqual({ label, value: '' });
+  expect(faults).toEqual([]);
+});
+
+describe('a session', () => {
+  const signIn = async (page: Page, token: string): Promise<void> => {
+    await page.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  };
+  const aToken = async (name: string): Promise<string> => {
+    const { dashboardUrl, authToken } = connection();
+    const answer = await fetch(`${dashboardUrl}/manage/v1/tokens`, {
+      method: 'POST',
+      headers: { authToken },
+      body: JSON.stringify({
+        name,
+        scopes: ['read'],
+        expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    });
+    return ((await answer.json()) as { data: { token: string } }).data.token;
+  };
+
+  test.each([
+    {
+      name: 'its token expires',
+      passedMs: 3_700_000,
+      says: 'Your session has ended: its token has expired.',
+    },
+    {
+      name: 'its hours have passed',
+      passedMs: 13 * 3_600_000,
+      says: 'Your session has ended: twelve hours have passed.',
+    },
+    {
+      name: 'its token is revoked',
+      passedMs: 0,
+      says: 'Your session has ended: its token was revoked, or you signed out in another tab.',
+    },
+  ])('that ends because $name says so', async ({ name, passedMs, says }) => {
+    const { page, close } = await visit();
+    await page.goto(`${connection().dashboardUrl}/console/`);
+    await signIn(page, await aToken(name.replaceAll(' ', '-')));
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByText('until').first().waitFor();
+    // The reader's clock moves; the server refuses from now on.
+    await page.evaluate((ms) => {
+      const { now } = Date;
+      Date.now = () => now() + ms;
+    }, passedMs);
+    await page.route('**/manage/v1/**', (route) =>
+      route.fulfill({ status: 401, json: { detail: 'No session' } }),
+    );
+    await page.getByText(says).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await contrastsOf(page, 'dark')).toEqual([]);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await signIn(page, connection().authToken);
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    await close();
+  });
+
+  test('that is there goes on when a link is pasted that was used already, and says so', async () => {
+    const { page } = await open('changes');
+    await page.getByRole('heading', { name: 'Changes', level: 1 }).waitFor();
+    await page.evaluate(() => (location.hash = '#code=used-before'));
+    await page.getByRole('alert').getByText('That link did not sign you in').waitFor();
+    await page.getByText('token “tests”').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
+  test('that a link begins is not ended by the answer to an earlier question', async () => {
+    const { page, close } = await visit();
+    const own = connection();
+    await page.goto(`${own.dashboardUrl}/console/`);
+    await signIn(page, await aToken('earlier'));
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const held = page.waitForRequest('**/manage/v1/funds*');
+    await page.route('**/manage/v1/funds*', async (route) => {
+      await released;
+      await route.fulfill({ status: 401, json: { detail: 'No session' } });
+    });
+    await held;
+    await page.route('**/console/session', (route) =>
+      route.continue({ postData: JSON.stringify({ token: own.authToken }) }),
+    );
+    await page.evaluate(() => (location.hash = '#code=a-fresh-one'));
+    await page.getByText('token “tests”').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    const answered = page.waitForResponse(
+      (response) => response.url().includes('/manage/v1/funds') && response.status() === 401,
+    );
+    release();
+    await answered;
+    await page.getByText('token “tests”').waitFor();
+    expect(await page.getByLabel('Token').count()).toBe(0);
+    await close();
+  });
+
+  test.each(['signed out', 'signed in'] as const)(
+    'begins by a link that is pasted into an open tab that is %s, and leaves no code in it',
+    async (before) => {
+      const { page, close } = await visit();
+      const own = connection();
+      await page.goto(`${own.dashboardUrl}/console/`);
+      await page.getByLabel('Token').waitFor();
+      if (before === 'signed in') await signIn(page, await aToken('other'));
+      const codes: string[] = [];
+      // `make run` prints one code alone: here a token stands for it.
+      await page.route('**/console/session', async (route) => {
+        const { code } = (route.request().postDataJSON() ?? {}) as { code?: string };
+        if (code === undefined) return route.continue();
+        codes.push(code);
+        return route.continue({ postData: JSON.stringify({ token: own.authToken }) });
+      });
+      await page.evaluate(() => (location.hash = '#code=a-fresh-one'));
+      await page.getByText('token “tests”').waitFor();
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      expect(codes).toEqual(['a-fresh-one']);
+      expect(page.url()).not.toContain('code');
+      await close();
+    },
+  );
+});
