@@ -298,18 +298,25 @@ test('a paymaster is suspended and resumed, and each next operation follows', as
   expect(faults).toEqual([]);
 });
 
-test('a paymaster is created, and a contract registered with the methods that were chosen', async () => {
+test('a contract is registered with the methods that were chosen, and pausing the only one of an open paymaster says what that opens', async () => {
   const own = connection();
+  const manage = async (method: string, path: string, body?: object) => {
+    const answer = await fetch(`${own.dashboardUrl}/manage/v1/paymasters${path}`, {
+      method,
+      headers: { authToken: own.authToken },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return ((await answer.json()) as { data: { key: string } }).data;
+  };
+  const spec = { name: 'My Game', chainId: own.chainId, type: 'HYBRID', version: '1.1.0' };
+  await manage('POST', '', { name: 'my-game', spec });
+  const { key: apiKey } = await manage('GET', '/my-game/key');
   const { page, faults } = await open('paymaster');
-  await page.getByText('Create a paymaster').click();
+  await page.getByRole('link', { name: 'My Game' }).click();
+  await page.getByRole('link', { name: 'Contracts', exact: true }).first().click();
   await page
-    .locator('form', { has: page.getByLabel('Chain id') })
-    .getByLabel('Name')
-    .fill('My Game');
-  await page.keyboard.press('Enter');
-  await page.getByText('“My Game” is created.').waitFor();
-  await page.getByRole('link', { name: 'Contracts', exact: true }).click();
-  await page.getByText('No contract is registered, so').waitFor();
+    .getByText('No contract is registered, so this paymaster may pay for calls of anything')
+    .waitFor();
   await page.getByText('anything is sponsored').waitFor();
   await page.getByText('Register a contract').first().click();
   const form = page.locator('form', { has: page.getByLabel('ABI') });
@@ -320,11 +327,6 @@ test('a paymaster is created, and a contract registered with the methods that we
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Calls of mint are paid for.').waitFor();
   await page.getByRole('cell', { name: 'Game by tests' }).waitFor();
-  const list = (await dashboard(own, 'GET', '/paymaster')).body.data as {
-    name: string;
-    apiKey: string;
-  }[];
-  const { apiKey } = list.find(({ name }) => name === 'My Game')!;
   const contracts = await dashboard(own, 'GET', '/smart-contract', { apiKey });
   expect(contracts.body.data).toMatchObject([{ name: 'Game', whitelistedMethods: ['mint'] }]);
 
@@ -345,6 +347,12 @@ test('a paymaster is created, and a contract registered with the methods that we
   await change.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Of “Game” calls of no method are paid for.').waitFor();
   expect(await minted()).toBe('refused');
+  await page.getByRole('button', { name: 'Pause Game' }).click();
+  await page.getByText('may then pay for calls of ANY contract').waitFor();
+  await agree(page, 'Pause');
+  await page.getByText('so calls of anything may be paid for').waitFor();
+  await page.getByRole('button', { name: 'Resume Game' }).click();
+  await page.getByText('“Game” is active again.').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   expect(faults).toEqual([]);
 });

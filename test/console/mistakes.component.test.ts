@@ -31,20 +31,6 @@ const abi = { 'ABI, as JSON': anAbi };
 const address = '0x00000000000000000000000000000000000000C1';
 const mistakes: readonly Mistake[] = [
   {
-    form: 'Create a paymaster',
-    at: 'paymaster',
-    fill: { Name: 'Other', 'Chain id': '999' },
-    wrong: 'Chain id',
-    says: /^Must be a chain that is offered, got 999$/,
-  },
-  {
-    form: 'Create a paymaster',
-    at: 'paymaster',
-    fill: { Name: 'Other', 'Version of the paymaster contract': '9.9' },
-    wrong: 'Version of the paymaster contract',
-    says: /^Must be one of .*, got "9.9"$/,
-  },
-  {
     form: 'Register a contract',
     at: 'paymaster/shop?tab=contracts',
     fill: { Name: 'counter', Address: address, ...abi },

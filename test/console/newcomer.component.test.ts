@@ -33,32 +33,21 @@ async function offered(): Promise<string> {
 
 test('a paymaster with a contract and a limit sponsors an operation that the page has built', async () => {
   await page.getByRole('link', { name: 'paymaster', exact: true }).click();
-  await page.getByText('Create a paymaster').click();
-  const made = page.locator('form', { has: page.getByLabel('Chain id') });
-  await made.getByLabel('Name').fill('My game');
-  await made.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('heading', { name: 'My game' }).waitFor();
-  await page.getByText('anything is sponsored').waitFor();
-
-  await page.getByRole('link', { name: 'Contracts', exact: true }).first().click();
-  const contracts = page.getByRole('region', { name: 'Contracts and methods that are sponsored' });
-  await contracts.getByText('Register a contract', { exact: true }).click();
-  await contracts.getByLabel('Copy a registered one').selectOption('counter');
-  await contracts.getByLabel('increment').check();
-  await contracts.getByRole('button', { name: 'Save' }).first().click();
-  await contracts.getByText('Calls of increment are paid for.').waitFor();
-  await page.getByText('anything is sponsored').waitFor({ state: 'detached' });
-
-  await page.getByRole('link', { name: 'Rules', exact: true }).click();
-  const limits = page.getByRole('region', { name: 'Rules' });
-  await limits.getByText('Set a limit').click();
-  await limits.getByLabel('Name').first().fill('a day');
-  await limits.getByLabel('At most').first().fill('10');
-  await limits.getByRole('button', { name: 'Save' }).first().click();
-  await limits.getByText('counts from now on').waitFor();
-
-  await page.getByRole('link', { name: 'Playground' }).click();
-  await page.getByLabel('Paymaster').selectOption({ label: 'My game (chain 31337)' });
+  await page.getByRole('link', { name: 'Create a paymaster' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('My game');
+  const next = page.getByRole('button', { name: 'Continue' });
+  await next.click();
+  await page.getByLabel('Copy a registered one').selectOption('counter');
+  await page.getByLabel('increment').check();
+  await next.click();
+  await page.getByLabel('Name', { exact: true }).fill('a day');
+  await page.getByLabel('At most').fill('10');
+  await next.click();
+  await page.getByText('Ask nobody').waitFor();
+  await next.click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByText('“My game” is created.').waitFor();
+  await page.getByRole('link', { name: 'Try an operation in the playground' }).click();
   await page.getByText('Build one').click();
   await page.getByRole('button', { name: 'Build' }).click();
   await page.getByText('The operation is above.').waitFor();
@@ -72,7 +61,8 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Show as a table').first().click();
   expect(await page.getByRole('table', { name: 'Operations' }).textContent()).toMatch(/10$/);
-  expect(faults).toEqual([]);
+  // Before there is a paymaster, a dry run of what belongs to it is answered so.
+  expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
 }, 300_000);
 
 test('a call that is not paid for is refused by its step, and a wrong argument is named', async () => {

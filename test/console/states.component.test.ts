@@ -80,7 +80,7 @@ function answering(answers: Answers) {
 const pages: readonly { readonly path: string; readonly says: RegExp }[] = [
   { path: 'overview', says: /Nothing was asked for in this time.*send a first operation/ },
   { path: 'problems', says: /Nothing is wrong/ },
-  { path: 'paymaster', says: /You have no paymaster yet. Create one below/ },
+  { path: 'paymaster', says: /You have no paymaster yet. Create one, or apply/ },
   { path: 'activity', says: /Nothing in this time that fits. Choose a longer range/ },
   { path: 'money', says: /Nothing was spent in this time. Money counts when/ },
   { path: 'usage', says: /Nothing was asked for in this time. Choose a longer range/ },

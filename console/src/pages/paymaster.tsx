@@ -1,6 +1,8 @@
 import { can } from '../api.js';
-import { Card, Note, Shown } from '../parts/parts.js';
-import { NewPaymaster } from '../paymaster/create.js';
+import { Note, Shown } from '../parts/parts.js';
+import { CreatePaymaster } from '../create/create.js';
+import { stepNames } from '../create/draft.js';
+import { stepHref } from '../create/steps.js';
 import { OnePaymaster } from '../paymaster/one.js';
 import { PaymasterTable } from '../paymaster/overview.js';
 import { Stoppable } from '../paymaster/suspension.js';
@@ -10,7 +12,7 @@ import { hrefOf, route } from '../route.js';
 /** All paymasters as a table, or the one that the address names. */
 export function Paymaster() {
   const paymasters = usePaymasters();
-  const { id } = route.value;
+  const { id, query } = route.value;
   const one = can('read') && id !== undefined;
   if (one)
     return (
@@ -25,15 +27,28 @@ export function Paymaster() {
         }}
       </Shown>
     );
+  if (can() && query['create'] !== undefined)
+    return (
+      <Shown live={paymasters}>
+        {(all) => <CreatePaymaster paymasters={all} onDone={paymasters.reload} />}
+      </Shown>
+    );
   return (
     <>
-      <h1>Paymasters</h1>
+      <div class="top">
+        <h1>Paymasters</h1>
+        {can() && (
+          <a class="button main" href={stepHref(stepNames[0])}>
+            Create a paymaster
+          </a>
+        )}
+      </div>
       <Shown
         live={paymasters}
         isEmpty={(all) => all.length === 0}
         empty={
           can()
-            ? 'You have no paymaster yet. Create one below, or apply a manifest of kind Paymaster.'
+            ? 'You have no paymaster yet. Create one, or apply a manifest of kind Paymaster.'
             : 'The organisation has no paymaster yet.'
         }
       >
@@ -45,11 +60,6 @@ export function Paymaster() {
           )
         }
       </Shown>
-      {can() && paymasters.data !== undefined && (
-        <Card title="New paymaster">
-          <NewPaymaster like={paymasters.data[0]} onDone={paymasters.reload} />
-        </Card>
-      )}
     </>
   );
 }

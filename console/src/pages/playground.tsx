@@ -7,7 +7,7 @@ import { Card, Facts, Hex, Note, Select, Shown } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
 import { apiKeyOf, choicesOf, usePaymasters, type Known } from '../paymasters.js';
 import type { Step } from '../records.js';
-import { hrefOf } from '../route.js';
+import { hrefOf, route } from '../route.js';
 import { Steps } from '../steps.js';
 
 type Explanation = {
@@ -36,7 +36,8 @@ type Answer = { readonly explanation: Explanation; readonly request?: string };
 /** Paste an operation, and see what would be decided about it, step by step. Nothing is signed or reserved. */
 export function Playground() {
   const paymasters = usePaymasters();
-  const [id, setId] = useState('');
+  // A page that leads here may say which.
+  const [id, setId] = useState(route.value.query['paymaster'] ?? '');
   const [text, setText] = useState('');
   const [error, setError] = useState<string>();
   const [answer, setAnswer] = useState<Answer>();

@@ -50,7 +50,7 @@ export function useFieldFacts(name: string | undefined) {
   return { fault, manager, place };
 }
 
-/** What the browser would say of each control, in the words of this page. */
+/** What the browser finds wrong with each control, in the words of this page. */
 export function faultsIn(form: HTMLFormElement): readonly Fault[] {
   const controls = [...form.elements].filter(
     (each): each is HTMLInputElement => 'validity' in each && each instanceof HTMLElement,

@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { can } from '../api.js';
 import { Copy, Snippet } from '../parts/copy.js';
 import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
 import { Card, Facts } from '../parts/parts.js';
 import { apiKeyOf, type Known } from '../paymasters.js';
-import { NewKey } from './create.js';
+import { NewKey } from './new-key.js';
 import { snippets } from './snippets.js';
 
 /** How an application asks this paymaster: its address, and code to paste. */
@@ -24,13 +24,21 @@ export function Connect({
   );
 }
 
-function Connection({ paymaster: { object, chainId, paymasterId } }: { readonly paymaster: Known }) {
+/** `isShown`: with the apiKey in it from the begin. */
+export function Connection({
+  paymaster: { object, chainId, paymasterId },
+  isShown = false,
+}: {
+  readonly paymaster: Known;
+  readonly isShown?: boolean;
+}) {
   const [apiKey, setKey] = useState<string>();
   const { outcome, run } = useOutcome(() => undefined);
   const show: Change = async () => {
     setKey(await apiKeyOf(object));
     return undefined;
   };
+  useEffect(() => void (isShown && run(show)), []);
   const url = `${location.origin}/api/v1/${chainId}/${apiKey ?? 'API_KEY'}`;
   return (
     <>

@@ -1,7 +1,19 @@
 import { call } from '../api.js';
 
-export function create(noun: string, name: string, spec: object): Promise<unknown> {
-  return call(`/manage/v1/${noun}`, { method: 'POST', body: { name, spec } });
+/** What is to be made. `noun` is as paths have it. */
+export type NewObject = {
+  readonly noun: 'paymasters' | 'contracts' | 'policies';
+  readonly object: string;
+  readonly spec: object;
+};
+
+/** `onceKey`: sent again with the same key, it is not made twice. */
+export function create({ noun, object, spec }: NewObject, onceKey?: string): Promise<unknown> {
+  return call(`/manage/v1/${noun}`, {
+    method: 'POST',
+    body: { name: object, spec },
+    ...(onceKey !== undefined && { headers: { 'idempotency-key': onceKey } }),
+  });
 }
 
 /** Names of objects have small letters, digits and dashes. */

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useEntered } from '../parts/form-facts.js';
 import { Field, Options } from '../parts/form.js';
 
 const cycles = {
@@ -19,7 +20,7 @@ export function CycleFields({
   readonly isChange?: boolean;
   readonly onChoose?: (cycle: string) => void;
 }) {
-  const [cycle, setCycle] = useState(isChange ? '' : 'days');
+  const [cycle, setCycle] = useState(useEntered('cycle') ?? (isChange ? '' : 'days'));
   const isLength = cycle === 'days' || cycle === 'hours';
   return (
     <>

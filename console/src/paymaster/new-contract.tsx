@@ -1,5 +1,7 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { contractsIn, methodsOf, type Compiled } from '../create/contract-file.js';
 import { useLive } from '../live.js';
+import { useEntered, type Values } from '../parts/form-facts.js';
 import { Field, Labelled, OpenForm } from '../parts/form.js';
 import { Note, Select, type Choice } from '../parts/parts.js';
 import { listOf, type Known } from '../paymasters.js';
@@ -23,11 +25,10 @@ export function NewContract({
       isEmptied
       {...(register !== undefined && { onClose: () => choose({ register: undefined }) })}
       onDone={onDone}
-      send={async ({ name = '', address, abi, ...chosen }) => {
-        const whitelistedMethods = checkedMethods(chosen);
-        const spec = { paymasterRef: { name: paymaster.object }, name, address, abi, whitelistedMethods };
-        await create('contracts', objectName(`${paymaster.object}-${name}`), spec);
-        return `Calls of ${whitelistedMethods.join(', ') || 'no method'} are paid for.`;
+      send={async (values) => {
+        const contract = newContractOf(paymaster.object, values);
+        await create(contract);
+        return `Calls of ${contract.spec.whitelistedMethods.join(', ') || 'no method'} are paid for.`;
       }}
     >
       <ContractFields register={register} />
@@ -35,13 +36,57 @@ export function NewContract({
   );
 }
 
-function ContractFields({ register }: { readonly register: string | undefined }) {
-  const [abi, setAbi] = useState('');
+/** Of what {@link ContractFields} send. */
+export function newContractOf(paymaster: string, values: Values) {
+  const { name = '', address, abi } = values;
+  const whitelistedMethods = checkedMethods(values);
+  const spec = { paymasterRef: { name: paymaster }, name, address, abi, whitelistedMethods };
+  return { noun: 'contracts', object: objectName(`${paymaster}-${name}`), spec } as const;
+}
+
+/** A file of a compiler has every contract of a project; more would stop the page. */
+const maxFileBytes = 20_000_000;
+
+export function ContractFields({ register }: { readonly register?: string | undefined }) {
+  const [abi, setAbi] = useState(useEntered('abi') ?? '');
   const [from, setFrom] = useState('');
-  const methods = methodsOf(abi);
+  const [found, setFound] = useState<readonly Compiled[]>([]);
+  const [fault, setFault] = useState<string>();
+  const area = useRef<HTMLTextAreaElement>(null);
   const { data: all = [] } = useLive('contracts', () => listOf('contracts'));
   const others = [...new Map(all.map(({ spec }) => [spec.address.toLowerCase(), spec])).values()];
-  const like = others.find(({ address }) => address === from);
+
+  /** As somebody would type it. */
+  const fill = (name: string, text: string, isOver: boolean): void => {
+    const control = area.current?.form?.elements.namedItem(name);
+    const isControl = control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement;
+    if (!isControl || text === '' || (control.value !== '' && !isOver)) return;
+    control.value = text;
+    control.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const take = ({ abi: text, name, address }: Compiled, isOver: boolean): void => {
+    fill('abi', text, true);
+    fill('name', name, isOver);
+    fill('address', address, isOver);
+  };
+  const read = (text: string, name = ''): void => {
+    const contracts = contractsIn(text, name);
+    const [first] = contracts;
+    setFault(undefined);
+    // An ABI stays as it was pasted, and so does what the server will refuse.
+    const isAbi = first === undefined || text.trim().startsWith('[');
+    setAbi(isAbi ? text : first.abi);
+    setFound((last) => (!isAbi ? contracts : last.some((each) => each.abi === text) ? last : []));
+    if (!isAbi) take(first, false);
+  };
+  const load = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return;
+    if (file.size > maxFileBytes) return setFault('Must be smaller than 20 MB');
+    const text = await file.text();
+    const name = file.name.replace(/\.json$/, '');
+    if (contractsIn(text, name).length === 0) return setFault('Must be a file with an ABI in it');
+    read(text, name);
+  };
   return (
     <>
       {register !== undefined && (
@@ -58,44 +103,45 @@ function ContractFields({ register }: { readonly register: string | undefined })
           choices={[['', 'none'], ...others.map((one): Choice => [one.address, one.name])]}
           onChoose={(address) => {
             setFrom(address);
-            setAbi(others.find((one) => one.address === address)?.abi ?? '');
+            const one = others.find((each) => each.address === address);
+            if (one !== undefined) take(one, true);
           }}
         />
       )}
-      <Field key={`name ${from}`} label="Name" name="name" value={like?.name ?? ''} />
-      <Field
-        key={`address ${from}`}
-        label="Address"
-        name="address"
-        value={from || (register ?? '')}
-        pattern="0x[0-9a-fA-F]{40}"
-      />
-      <Labelled label="ABI, as JSON" name="abi" isWide>
+      <Field label="Name" name="name" />
+      <Field label="Address" name="address" value={register ?? ''} pattern="0x[0-9a-fA-F]{40}" />
+      <Labelled label="A file of Hardhat, Foundry or solc, instead of pasting" says={fault} isWide>
         {(state) => (
-          <textarea
-            name="abi"
-            required
-            spellcheck={false}
-            value={abi}
-            onInput={(event) => setAbi(event.currentTarget.value)}
+          <input
+            type="file"
+            accept=".json,application/json"
+            onChange={({ currentTarget }) => void load(currentTarget.files?.[0])}
             {...state}
           />
         )}
       </Labelled>
-      <MethodChoices methods={methods} empty="Paste the ABI first." />
+      {found.length > 1 && (
+        <Select
+          label="Contract in the file"
+          value={String(found.findIndex((each) => each.abi === abi))}
+          choices={found.map(({ name }, index): Choice => [String(index), name])}
+          onChoose={(index) => take(found[Number(index)]!, true)}
+        />
+      )}
+      <Labelled label="ABI, as JSON" name="abi" isWide>
+        {(state) => (
+          <textarea
+            ref={area}
+            name="abi"
+            required
+            spellcheck={false}
+            value={abi}
+            onInput={(event) => read(event.currentTarget.value)}
+            {...state}
+          />
+        )}
+      </Labelled>
+      <MethodChoices methods={methodsOf(abi)} empty="Give the ABI first." />
     </>
   );
-}
-
-/** Those that a transaction may call. The server judges the ABI; this lists what there is to choose. */
-function methodsOf(abi: string): readonly string[] {
-  try {
-    const entries = JSON.parse(abi) as readonly { type?: string; name?: string; stateMutability?: string }[];
-    const names = entries.flatMap(({ type, name, stateMutability = '' }) =>
-      type === 'function' && name !== undefined && !['view', 'pure'].includes(stateMutability) ? [name] : [],
-    );
-    return [...new Set(names)];
-  } catch {
-    return [];
-  }
 }

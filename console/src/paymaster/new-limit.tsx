@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useEntered, type Values } from '../parts/form-facts.js';
 import { Field, OpenForm, Options } from '../parts/form.js';
 import type { Known } from '../paymasters.js';
 import { CommonFields } from './common-fields.js';
@@ -16,23 +17,8 @@ export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; rea
       isEmptied
       onDone={onDone}
       send={async (values) => {
-        const { name = '', scope, thresholdType, threshold = '', perOperation = '' } = values;
-        const { campaign, enforcement } = values;
-        const spendingLimit = {
-          scope,
-          thresholdType,
-          ...(threshold !== '' && { threshold, ...cycleOf(values) }),
-          ...(perOperation !== '' && { perOperation }),
-        };
-        const spec = {
-          paymasterRef: { name: paymaster.object },
-          name,
-          policyType: 'PAYMASTER_SA_LIMIT',
-          ...(campaign && { campaign }),
-          ...(enforcement === 'Shadow' && { enforcement }),
-          spendingLimit,
-        };
-        await create('policies', objectName(`${paymaster.object}-${name}`), spec);
+        const { name = '', threshold = '', perOperation = '' } = values;
+        await create(newLimitOf(paymaster.object, values));
         return threshold === ''
           ? `The limit “${name}” refuses an operation that may cost more than ${perOperation}.`
           : `The limit “${name}” counts from now on.`;
@@ -43,10 +29,31 @@ export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; rea
   );
 }
 
-function LimitFields() {
-  const [unit, setUnit] = useState('COUNT');
-  const [threshold, setThreshold] = useState('');
-  const [perOperation, setPerOperation] = useState('');
+/** Of what {@link LimitFields} send. */
+export function newLimitOf(paymaster: string, values: Values) {
+  const { name = '', scope, thresholdType, threshold = '', perOperation = '' } = values;
+  const { campaign, enforcement } = values;
+  const spendingLimit = {
+    scope,
+    thresholdType,
+    ...(threshold !== '' && { threshold, ...cycleOf(values) }),
+    ...(perOperation !== '' && { perOperation }),
+  };
+  const spec = {
+    paymasterRef: { name: paymaster },
+    name,
+    policyType: 'PAYMASTER_SA_LIMIT',
+    ...(campaign && { campaign }),
+    ...(enforcement === 'Shadow' && { enforcement }),
+    spendingLimit,
+  };
+  return { noun: 'policies', object: objectName(`${paymaster}-${name}`), spec } as const;
+}
+
+export function LimitFields() {
+  const [unit, setUnit] = useState(useEntered('thresholdType') ?? 'COUNT');
+  const [threshold, setThreshold] = useState(useEntered('threshold') ?? '');
+  const [perOperation, setPerOperation] = useState(useEntered('perOperation') ?? '');
   return (
     <>
       <Field label="Name" name="name" />

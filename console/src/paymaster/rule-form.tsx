@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
 import { call, Mistake } from '../api.js';
+import type { Values } from '../parts/form-facts.js';
 import { Field, OpenForm, Options } from '../parts/form.js';
 import type { Known } from '../paymasters.js';
 import type { Policy } from '../records.js';
@@ -12,7 +13,6 @@ import { kindOf, ruleKinds, type RuleKind } from './kinds.js';
 
 type Spec = Policy['spec'];
 type PolicyType = Spec['policyType'];
-type Values = Readonly<Record<string, string>>;
 
 const formless: readonly PolicyType[] = ['PAYMASTER_SA_LIMIT'];
 const choices = Object.fromEntries(
@@ -33,26 +33,35 @@ export function NewRule({ paymaster, onDone }: { readonly paymaster: Known; read
       {...(isAsked && { onClose: () => choose({ add: undefined }) })}
       onDone={onDone}
       send={async (values) => {
-        const { name = '', kind: type, campaign, enforcement } = values;
-        const kind = kindOf(type as PolicyType);
-        const object = objectName(`${paymaster.object}-${name}`);
-        await create('policies', object, {
-          paymasterRef: { name: paymaster.object },
-          name,
-          policyType: type,
-          ...(campaign && { campaign }),
-          ...(enforcement === 'Shadow' && { enforcement }),
-          [kind.member]: kind.read?.(values, {}),
-        });
+        const { name = '', kind: type } = values;
+        const rule = newRuleOf(paymaster.object, type as PolicyType, values);
+        await create(rule);
         const done = `“${name}” decides from now on.`;
         if (type !== 'WEBHOOK') return done;
-        const { key } = await call<Answers['getPaymasterPolicyKey']>(`/manage/v1/policies/${object}/key`);
+        const { key } = await call<Answers['getPaymasterPolicyKey']>(
+          `/manage/v1/policies/${rule.object}/key`,
+        );
         return `${done} Try it by “Send a test” above. Its host knows our calls by this signing key, a secret: ${key}`;
       }}
     >
       <RuleFields first={isAsked ? (add as PolicyType) : 'WINDOW'} />
     </OpenForm>
   );
+}
+
+/** Of what the fields of the kind send. */
+export function newRuleOf(paymaster: string, policyType: PolicyType, values: Values) {
+  const { name = '', campaign, enforcement } = values;
+  const kind = kindOf(policyType);
+  const spec = {
+    paymasterRef: { name: paymaster },
+    name,
+    policyType,
+    ...(campaign && { campaign }),
+    ...(enforcement === 'Shadow' && { enforcement }),
+    [kind.member]: kind.read?.(values, {}),
+  };
+  return { noun: 'policies', object: objectName(`${paymaster}-${name}`), spec } as const;
 }
 
 function RuleFields({ first }: { readonly first: PolicyType }) {

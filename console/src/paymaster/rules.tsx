@@ -15,6 +15,7 @@ import { units } from './limit-words.js';
 import { ChangeLimit, figureOf } from './limit.js';
 import { Actions, Meter, type Verbs } from './objects.js';
 import { ChangeRule, NewRule } from './rule-form.js';
+import { tested } from './tested.js';
 import { rowsOf, saidBy, usedShare, type Row } from './rule-list.js';
 
 const verbs: Verbs = {
@@ -226,20 +227,3 @@ function modesOf({ rules }: Row) {
     <span class="quiet">{modes.has('SPONSORED') ? 'payments in tokens, too' : 'payments in tokens'}</span>
   );
 }
-
-const tested =
-  ({ name, spec }: Policy): Change =>
-  async () => {
-    const path = `/manage/v1/policies/${name}/test`;
-    const { verdict, wouldPass, durationMs, reason, detail } = await call<Answers['testPolicyWebhook']>(
-      path,
-      {
-        method: 'POST',
-      },
-    );
-    const why = [reason, detail].filter((each) => each !== undefined).join(', ');
-    return {
-      kind: verdict === 'verified' ? 'done' : 'error',
-      text: `“${spec.name}” ${verdict} after ${durationMs} ms${why && `: ${why}`}. An operation would ${wouldPass ? 'pass' : 'be refused'}.`,
-    };
-  };

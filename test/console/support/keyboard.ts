@@ -57,6 +57,18 @@ export const choose =
     await page.keyboard.type(choice);
   };
 
+/** One below the chosen one of a group, of which the keyboard reaches the chosen one alone. */
+export const pick =
+  (name: RegExp): Stroke =>
+  async (page) => {
+    for (let presses = 0; presses < mostTabs; presses += 1) {
+      if (name.test(await focusedName(page))) return;
+      const isChoice = await page.evaluate(() => document.activeElement?.matches('input[type=radio]'));
+      await page.keyboard.press(isChoice === true ? 'ArrowDown' : 'Tab');
+    }
+    throw new Error(`the keyboard does not reach ${String(name)}`);
+  };
+
 /** Turns a box over. */
 export const turn =
   (name: string | RegExp): Stroke =>

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Wallet } from 'ethers';
 import { anAbi } from '../../build/resources.js';
-import { choose, press, sees, tabTo, turn, write, type Stroke } from './keyboard.js';
+import { choose, pick, press, sees, tabTo, turn, write, type Stroke } from './keyboard.js';
 
 export const game = 'paymaster/keys';
 type Write = {
@@ -26,10 +26,25 @@ export const writes: readonly Write[] = [
   {
     name: 'creates a paymaster',
     at: 'paymaster',
-    strokes: () => [press('Create a paymaster'), write('Name', 'Keys'), press('Save')],
+    strokes: () => [
+      press('Create a paymaster'),
+      sees('Step 1'),
+      write('Name', 'Keys'),
+      press('Continue'),
+      sees('Step 2'),
+      pick(/^None yet/),
+      press('Continue'),
+      sees('Step 3'),
+      pick(/^No limit/),
+      press('Continue'),
+      sees('Step 4'),
+      press('Continue'),
+      sees('Step 5'),
+      press('Create'),
+    ],
     says: '“Keys” is created.',
     path: '/paymasters/keys',
-    want: { spec: { name: 'Keys' } },
+    want: { spec: { name: 'Keys', defaultContractAction: 'Deny' } },
   },
   {
     name: 'registers a contract by its ABI, and chooses a method',
@@ -279,13 +294,13 @@ export const writes: readonly Write[] = [
     want: { spec: expect.not.objectContaining({ suspended: true }) },
   },
   {
-    name: 'pauses the only contract, once the page has said what that opens',
+    name: 'pauses the only contract, once the page has said what that ends',
     at: `${game}?tab=contracts`,
     strokes: () => [
       press('Pause Game'),
-      sees('may then pay for calls of ANY contract'),
+      sees('Calls of its methods are no longer paid for.'),
       press('Pause'),
-      sees('so calls of anything may be paid for'),
+      sees('its calls are refused'),
       press('Resume Game'),
     ],
     says: '“Game” is active again.',

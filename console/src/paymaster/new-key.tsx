@@ -1,49 +1,10 @@
 import type { Answers } from '../answers.js';
 import { call } from '../api.js';
-import { leaveTo } from '../flash.js';
 import { confirmed } from '../parts/confirmed.js';
-import { Field, OpenForm, Options } from '../parts/form.js';
+import { OpenForm, Options } from '../parts/form.js';
 import type { Known } from '../paymasters.js';
-import { hrefOf } from '../route.js';
-import { create, objectName } from './create-object.js';
 
 type Props = { readonly paymaster: Known; readonly onDone: () => void };
-
-/** `like`: another one, on whose chain most want the next one. */
-export function NewPaymaster({
-  like,
-  onDone,
-}: {
-  readonly like: Known | undefined;
-  readonly onDone: () => void;
-}) {
-  return (
-    <OpenForm
-      title="Create a paymaster"
-      onDone={onDone}
-      send={async ({ name = '', chainId, version }) => {
-        const spec = { name, chainId: Number(chainId), type: 'HYBRID', version };
-        await create('paymasters', objectName(name), spec);
-        onDone();
-        leaveTo(
-          hrefOf('paymaster', {}, objectName(name)),
-          `“${name}” is created. Until you register a contract it may pay for anything: do that next.`,
-        );
-        return undefined;
-      }}
-    >
-      <Field label="Name" name="name" />
-      <Field
-        label="Chain id"
-        name="chainId"
-        value={String(like?.chainId ?? '')}
-        inputMode="numeric"
-        pattern="[0-9]+"
-      />
-      <Field label="Version of the paymaster contract" name="version" value={like?.version ?? ''} />
-    </OpenForm>
-  );
-}
 
 const overlaps: Readonly<Record<string, number>> = { day: 86_400, week: 604_800, hour: 3_600, none: 0 };
 

@@ -1,0 +1,128 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { hrefOf, route } from '../route.js';
+import { Form } from '../parts/form.js';
+import { Note } from '../parts/parts.js';
+import type { Known } from '../paymasters.js';
+import { draft, emptyDraft, enter, nextOpen, stepNames, type StepName } from './draft.js';
+import { Made } from './made.js';
+import { check } from './make.js';
+import { plannedOf } from './plan.js';
+import { stepHref, steps } from './steps.js';
+import { Summary } from './summary.js';
+
+const all = [...stepNames, 'summary'] as const;
+
+/** Creates a paymaster by steps. Each has an address, so that Back and Forward lead from one to the other. */
+export function CreatePaymaster({
+  paymasters,
+  onDone,
+}: {
+  readonly paymasters: readonly Known[];
+  readonly onDone: () => void;
+}) {
+  const { create: asked, of } = route.value.query;
+  if (asked === 'done' && of !== undefined)
+    return <Made key={of} paymaster={paymasters.find(({ object }) => object === of)} object={of} />;
+  const { values, done } = draft.value;
+  const furthest = all.indexOf(nextOpen());
+  const shown = all.slice(0, furthest + 1).find((step) => step === asked) ?? all[furthest]!;
+  return (
+    <>
+      <p class="quiet">
+        <a href={hrefOf('paymaster')}>Paymasters</a>
+      </p>
+      <div class="top">
+        <h1>Create a paymaster</h1>
+        {Object.keys(values).length > 0 && (
+          <button
+            type="button"
+            class="danger"
+            onClick={() => {
+              emptyDraft();
+              location.hash = stepHref(stepNames[0]);
+            }}
+          >
+            Begin anew
+          </button>
+        )}
+      </div>
+      <nav class="tabs" aria-label="Steps">
+        {all.map((step, index) => {
+          const label = `${index + 1}. ${titleOf(step)}`;
+          if (index > furthest)
+            return (
+              <span key={step} class="quiet">
+                {label}
+              </span>
+            );
+          return (
+            <a key={step} href={stepHref(step)} {...(step === shown && { 'aria-current': 'step' as const })}>
+              {label}
+              {done.some((each) => each === step) && <span class="quiet"> ✓</span>}
+            </a>
+          );
+        })}
+      </nav>
+      <section key={shown} class="card" aria-label={titleOf(shown)}>
+        <Heading>{`Step ${all.indexOf(shown) + 1} of ${all.length}: ${titleOf(shown)}`}</Heading>
+        {shown === 'summary' ? <Summary onDone={onDone} /> : <StepForm step={shown} like={paymasters[0]} />}
+      </section>
+    </>
+  );
+}
+
+function titleOf(step: (typeof all)[number]): string {
+  return step === 'summary' ? 'Summary' : steps[step].title;
+}
+
+/** Has the focus once it is there: people who hear the page hear which step this is. */
+function Heading({ children }: { readonly children: string }) {
+  const place = useRef<HTMLHeadingElement>(null);
+  useEffect(() => place.current?.focus(), []);
+  return (
+    <h2 ref={place} tabIndex={-1}>
+      {children}
+    </h2>
+  );
+}
+
+function StepForm({ step, like }: { readonly step: StepName; readonly like: Known | undefined }) {
+  const { says, fields: Fields } = steps[step];
+  const { values, made, failure } = draft.value;
+  if (made.includes(step))
+    return (
+      <Note kind="done">
+        This exists already. Change it on the page of its paymaster, once everything is created.
+      </Note>
+    );
+  const before = stepNames[stepNames.indexOf(step) - 1];
+  return (
+    <>
+      <p class="quiet">{says}</p>
+      <Form
+        button="Continue"
+        entered={values[step] ?? {}}
+        failed={failure?.step === step ? failure.error : undefined}
+        beside={
+          before !== undefined && (
+            <a class="button" href={stepHref(before)}>
+              Back
+            </a>
+          )
+        }
+        onType={(entered) => enter(step, entered, false)}
+        onDone={() => undefined}
+        send={async (entered) => {
+          const planned = plannedOf({ ...draft.peek().values, [step]: entered });
+          const own = planned.find((each) => each.step === step);
+          if (own !== undefined) await check(own);
+          enter(step, entered, true);
+          location.hash = stepHref(nextOpen());
+          return undefined;
+        }}
+      >
+        <Fields like={like} />
+      </Form>
+    </>
+  );
+}
