@@ -146,7 +146,7 @@ export type Answers = {
     readonly from: string;
     readonly to: string;
     readonly step: 'minute' | 'hour' | 'day' | 'month';
-    readonly groupBy: 'paymaster' | 'policy' | 'wouldRefuse' | 'campaign' | 'contract' | 'method' | 'sender' | 'reason' | 'mode' | 'chain' | 'label' | null;
+    readonly groupBy: 'paymaster' | 'policy' | 'wouldRefuse' | 'campaign' | 'key' | 'contract' | 'method' | 'sender' | 'reason' | 'mode' | 'chain' | 'label' | null;
     readonly additive: boolean;
     readonly items: readonly {
       readonly from: string;
@@ -182,6 +182,7 @@ export type Answers = {
       readonly chainId: number;
       readonly name: string;
       readonly symbol: string;
+      readonly explorer: string | null;
       readonly suspended: boolean;
       readonly versions: readonly {
         readonly version: string;
@@ -269,6 +270,46 @@ export type Answers = {
         };
         readonly takenBack: number;
       };
+    }[];
+    readonly nextCursor: string | null;
+  };
+  readonly listFeeTokens: {
+    readonly versions: readonly string[];
+    readonly items: readonly {
+      readonly name: string;
+      readonly symbol: string;
+      readonly address: string;
+      readonly decimals: number;
+      readonly premiumPercentage: string;
+      readonly priceSource: string;
+      readonly isUsable: boolean;
+      readonly problems: readonly {
+        readonly check: 'no-organisation' | 'no-access' | 'object-invalid' | 'not-allowed' | 'reference-missing' | 'policy-invalid' | 'not-programmed' | 'secret-not-written' | 'shadow-unread' | 'caps-limited' | 'functions-ignored' | 'address-checksum' | 'deleting' | 'suspended' | 'signer-missing' | 'signer-unusable' | 'signer-not-authorized' | 'master-keys-refused' | 'contract-unusable' | 'contract-without-code' | 'stake-missing' | 'deposit-empty' | 'deposit-promised' | 'deposit-low' | 'no-funding-wallet' | 'open-funding' | 'open-sponsorship' | 'no-limit' | 'usage-lost' | 'limit-full' | 'shadow-refuses-much' | 'token-loss' | 'token-unsecured' | 'chain-away' | 'wrong-chain' | 'chain-not-followed' | 'nothing-to-serve' | 'clock-ahead' | 'clock-skew' | 'price-unusable' | 'price-jump' | 'no-native-price' | 'data-fee-unknown' | 'database-away' | 'database-lost' | 'loss-accepted' | 'stale-replica' | 'api-server-away' | 'replica-not-ready' | 'nothing-served' | 'operator-away' | 'not-seen-yet' | 'webhook-failing';
+        readonly severity: 'critical' | 'warning' | 'note';
+        readonly noun: 'chains' | 'feetokens' | 'organisations' | 'paymasters' | 'contracts' | 'policies' | 'tokens' | 'processes' | 'installation';
+        readonly namespace: string | null;
+        readonly name: string;
+        readonly displayName: string;
+        readonly condition: string | null;
+        readonly reason: string | null;
+        readonly meaning: string;
+        readonly remedy: string;
+        readonly message: string;
+        readonly since: string | null;
+        readonly isCurrent: boolean;
+        readonly runbook: string;
+      }[];
+    }[];
+    readonly nextCursor: string | null;
+  };
+  readonly listNotifications: {
+    readonly items: readonly {
+      readonly name: string;
+      readonly format: string;
+      readonly events: readonly ('deposit.low' | 'limit.nearly' | 'limit.reached' | 'refusals.rising' | 'paymaster.notServing' | 'key.expiring' | 'webhook.failing' | 'price.jumped')[];
+      readonly host: string | null;
+      readonly failingSince: string | null;
+      readonly failure: string | null;
     }[];
     readonly nextCursor: string | null;
   };
@@ -580,6 +621,51 @@ export type Answers = {
     }[];
     readonly nextCursor: string | null;
   };
+  readonly listStatements: {
+    readonly month: string;
+    readonly from: string;
+    readonly to: string;
+    readonly items: readonly {
+      readonly account: string;
+      readonly kind: 'deposit' | 'wallet';
+      readonly contract: string;
+      readonly chainId: number;
+      readonly lines: readonly {
+        readonly line: 'opening' | 'deposits' | 'withdrawals' | 'mined' | 'losses' | 'minedByOthers' | 'lossesOfOthers' | 'burnt' | 'others' | 'closing';
+        readonly paymasterId: string | null;
+        readonly paymaster: string | null;
+        readonly amountWei: string | null;
+        readonly amount: string | null;
+        readonly usd: string | null;
+        readonly unpricedWei: string;
+        readonly oldestPriceSeconds: number;
+        readonly count: number;
+        readonly blockNumber: number | null;
+        readonly source: string;
+        readonly note: string | null;
+      }[];
+      readonly transfers: readonly {
+        readonly kind: 'deposit' | 'withdrawal';
+        readonly at: string;
+        readonly blockNumber: number;
+        readonly transactionHash: string | null;
+        readonly count: number;
+        readonly amountWei: string | null;
+        readonly amount: string | null;
+      }[];
+      readonly unreadBlocks: readonly {
+        readonly fromBlock: number;
+        readonly toBlock: number;
+      }[];
+    }[];
+    readonly nextCursor: string | null;
+    readonly prices: readonly {
+      readonly chainId: number;
+      readonly hour: string;
+      readonly usdPerCoin: string;
+      readonly pricedAt: string;
+    }[];
+  };
   readonly listTokens: {
     readonly items: readonly {
       readonly name: string;
@@ -608,6 +694,10 @@ export type Answers = {
     readonly campaign: string | null;
     readonly fingerprint: string;
     readonly key: string;
+  };
+  readonly testNotification: {
+    readonly delivered: boolean;
+    readonly detail: string | null;
   };
   readonly testPolicyWebhook: {
     readonly verdict: 'verified' | 'refused' | 'failed' | 'blocked';
