@@ -6,7 +6,7 @@ import { Copy } from '../parts/copy.js';
 import { ChainCoins, OnChain } from '../parts/on-chain.js';
 import { Badge, Card, Facts, Shown, Time } from '../parts/parts.js';
 import { usePaymasters, type Known } from '../paymasters.js';
-import type { Decision, TracedDecision } from '../records.js';
+import type { TracedDecision } from '../records.js';
 import { hrefOf, route } from '../route.js';
 import { Refusal } from '../refusal/refusal.js';
 import { callName } from '../refusal/told.js';
