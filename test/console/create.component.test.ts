@@ -378,6 +378,17 @@ test('what somebody has entered is gone for the next one who signs in in his tab
   await close();
 });
 
+test('a link to the end of a creation neither shows an apiKey nor says that anything was created', async () => {
+  const { page, faults } = await open('paymaster?create=done&of=shop');
+  await page.getByRole('heading', { name: 'viem' }).waitFor();
+  await page.getByRole('button', { name: 'Show the apiKey' }).waitFor();
+  expect(await page.getByText('is created').count()).toBe(0);
+  expect(await page.content()).not.toContain(connection().apiKey);
+  await page.evaluate(() => (location.hash = '#/paymaster?create=done&of=nothing'));
+  await page.getByText('There is no paymaster “nothing”.').waitFor();
+  expect(faults).toEqual([]);
+});
+
 test('names in a file run as no script, and a link to a later step shows the first one', async () => {
   const { page, faults } = await open('paymaster?create=summary');
   await step(page, 'Name and chain');

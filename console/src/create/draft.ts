@@ -25,9 +25,12 @@ const empty: Draft = { values: {}, done: [], made: [], keys: new Map() };
 
 export const draft = signal(empty);
 
+/** The paymaster that this page has created last. */
+export const created = signal<string | undefined>(undefined);
+
 // The next one who signs in here is maybe somebody else.
 effect(() => {
-  if (session.value === undefined) draft.value = empty;
+  if (session.value === undefined) [draft.value, created.value] = [empty, undefined];
 });
 
 export function emptyDraft(): void {

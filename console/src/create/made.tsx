@@ -9,6 +9,7 @@ import { tested } from '../paymaster/tested.js';
 import { listOf, type Known } from '../paymasters.js';
 import type { Policy } from '../records.js';
 import { hrefOf } from '../route.js';
+import { created } from './draft.js';
 
 /** A paymaster that was just created, and what to do with it. */
 export function Made({
@@ -19,13 +20,21 @@ export function Made({
   readonly object: string;
 }) {
   const { data: policies = [] } = useLive(`policies ${object}`, () => listOf('policies', object));
-  // The list is on its way.
-  if (paymaster === undefined) return <p class="quiet">Loading…</p>;
+  const isNew = created.value === object;
+  if (paymaster === undefined)
+    return isNew ? (
+      // The list is on its way.
+      <p class="quiet">Loading…</p>
+    ) : (
+      <Note kind="warn">
+        There is no paymaster “{object}”. <a href={hrefOf('paymaster')}>All paymasters</a>
+      </Note>
+    );
   const { name, paymasterId } = paymaster;
   return (
     <>
       <h1>{name}</h1>
-      <Note kind="done">“{name}” is created.</Note>
+      {isNew && <Note kind="done">“{name}” is created.</Note>}
       <Card title="What next">
         <ul>
           <li>
@@ -45,7 +54,8 @@ export function Made({
           <TryWebhook key={policy.name} policy={policy} />
         ))}
       <Card title="Connect a wallet">
-        <Connection paymaster={paymaster} isShown />
+        {/* A link that somebody sends shows no secret. */}
+        <Connection paymaster={paymaster} isShown={isNew} />
       </Card>
     </>
   );

@@ -2,7 +2,7 @@ import { Form } from '../parts/form.js';
 import { Badge, Note } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
 import { hrefOf } from '../route.js';
-import { draft, emptyDraft } from './draft.js';
+import { created, draft, emptyDraft } from './draft.js';
 import { makeAll } from './make.js';
 import { plannedOf, warningsOf, type Planned } from './plan.js';
 import { stepHref, steps } from './steps.js';
@@ -42,6 +42,7 @@ export function Summary({ onDone }: { readonly onDone: () => void }) {
           await makeAll(planned);
           emptyDraft();
           const { object } = planned[0]!;
+          created.value = object;
           // Back leads to what was before, not to what is done.
           location.replace(hrefOf('paymaster', { create: 'done', of: object }));
           return undefined;

@@ -34,12 +34,14 @@ export function Owner({
   readonly of: Pick<Policy, 'createdBy' | 'managedBy'>;
 }) {
   const names = managedBy.map(({ manager }) => manager).join(' and ');
-  if (names === '') return <p class="wide quiet">Made by {createdBy}. No manifest has a field of it.</p>;
   const widens = managedBy.some(({ fields }) => fields.includes('spec.active'));
   return (
-    <p class="wide quiet">
-      Made by {createdBy}, managed by {names}: a field that its manifest has is changed there
-      {widens && ', and so is all that would let more pass'}. Saving then shows the YAML to commit.
-    </p>
+    <div class="wide quiet">
+      <p>
+        {names === ''
+          ? `Made by ${createdBy}. No manifest has a field of it.`
+          : `Made by ${createdBy}, managed by ${names}: a field that its manifest has is changed there${widens ? ', and so is all that would let more pass' : ''}. Saving then shows the YAML to commit.`}
+      </p>
+    </div>
   );
 }

@@ -67,15 +67,17 @@ export function Funding({ paymaster, onDone }: { readonly paymaster: Known; read
           onDone={onDone}
           send={({ address = '', signature = '' }) => set(address, signature)}
         >
-          <p class="wide">
-            Have the wallet sign the message below (EIP-191, personal_sign), and paste what it answers.{' '}
-            <button
-              type="button"
-              onClick={() => void run(async () => `Sign it until ${(await newMessage()).expiresAt}.`)}
-            >
-              Get the message
-            </button>
-          </p>
+          <div class="wide">
+            <p>
+              Have the wallet sign the message below (EIP-191, personal_sign), and paste what it answers.{' '}
+              <button
+                type="button"
+                onClick={() => void run(async () => `Sign it until ${(await newMessage()).expiresAt}.`)}
+              >
+                Get the message
+              </button>
+            </p>
+          </div>
           {asked !== undefined && (
             <div class="wide">
               <pre tabIndex={0}>{asked.message}</pre>
