@@ -113,7 +113,8 @@ function csvLine(values: readonly unknown[]): string {
 function field(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-\d+(?:\.\d+)?$/.test(text);
+  // Some spreadsheets read full-width signs as the usual ones.
+  const isFormula = /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^-\d+(?:\.\d+)?$/.test(text);
   const safe = typeof value === 'string' && isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -90,6 +90,22 @@ describe('the money of a month', () => {
     expect(text).toContain(`"'=HYPERLINK(""http://evil.example"";""shop"")"`);
   });
 
+  test('has no cell that a spreadsheet would run, by whichever sign it begins', async () => {
+    const signs = ['=1+1', '+1+1', '-1+1', '@SUM(1)', '\t=1', '\n=1', '＝1+1', '＋1', '－1', '＠SUM(1)'];
+    const time = at('2026-02-10T12:00:00Z');
+    const decisions = signs.map((contractId, index) =>
+      aDecision('acme', time, {
+        nonce: BigInt(100 + index),
+        calls: [{ target: address(1), selector: '0x42966c68' as never, contractId, name: 'burn' }],
+      }),
+    );
+    await ledger.append(decisions.flatMap((decision) => reservationOf(decision)));
+    const february = 'from=2026-02-01T00:00:00Z&to=2026-03-01T00:00:00Z&step=month&groupBy=contract';
+    const { text } = await ask(`/usage?${february}`, 'text/csv');
+    for (const sign of signs) expect(text).toMatch(`'${sign}`);
+    expect(text).not.toMatch(/,"?[=+@\t＝＋－＠]/);
+  });
+
   test('of a hundred years is refused, and the answer says how many days it may have', async () => {
     const { status, text } = await ask('/usage?from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&step=month');
     expect(status).toBe(400);

@@ -100,8 +100,8 @@ function labelOf(groupBy: string): string {
   return groups.find(([value]) => value === groupBy)?.[1] ?? '';
 }
 
-function fileOf({ month, from, to }: Period): string {
-  return month ?? `${from.slice(0, 10)}-${to.slice(0, 10)}`;
+function fileOf({ month, title }: Period): string {
+  return month ?? title.replaceAll(' ', '-');
 }
 
 function Filters({

@@ -3,7 +3,8 @@ import { call, can } from '../api.js';
 import { amounts } from '../format.js';
 import { BuildCall } from '../parts/build-call.js';
 import { InView, Labelled } from '../parts/form.js';
-import { Card, Facts, Hex, Note, Select, Shown } from '../parts/parts.js';
+import { OnChain } from '../parts/on-chain.js';
+import { Card, Facts, Note, Select, Shown } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
 import { apiKeyOf, choicesOf, usePaymasters, type Known } from '../paymasters.js';
 import type { Step } from '../records.js';
@@ -31,7 +32,7 @@ type Explanation = {
 };
 
 /** `request`: for a token that may have the apiKey, the one that has it sponsored. */
-type Answer = { readonly explanation: Explanation; readonly request?: string };
+type Answer = { readonly explanation: Explanation; readonly chainId: number; readonly request?: string };
 
 /** Paste an operation, and see what would be decided about it, step by step. Nothing is signed or reserved. */
 export function Playground() {
@@ -53,7 +54,11 @@ export function Playground() {
       const chosen = chosenOf(all);
       const explanation = await explained(chosen, text);
       const mayHave = explanation.sponsored === true && can();
-      setAnswer({ explanation, ...(mayHave && { request: await sponsorRequest(chosen, text) }) });
+      setAnswer({
+        explanation,
+        chainId: chosen.chainId,
+        ...(mayHave && { request: await sponsorRequest(chosen, text) }),
+      });
     } catch (cause) {
       setError((cause as Error).message);
       operation.current?.focus();
@@ -149,7 +154,7 @@ function verdictOf({ sponsored, undecided = [] }: Explanation): string {
   return sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.';
 }
 
-function Outcome({ explanation, request: shown }: Answer) {
+function Outcome({ explanation, chainId, request: shown }: Answer) {
   const { sponsored, steps, calls = [], limits = [], gas = {} } = explanation;
   return (
     <>
@@ -175,7 +180,14 @@ function Outcome({ explanation, request: shown }: Answer) {
               caption="Calls"
               rows={calls}
               columns={[
-                { name: 'Target', of: ({ target }) => <Hex>{target}</Hex> },
+                {
+                  name: 'Target',
+                  of: ({ target }) => (
+                    <OnChain chainId={chainId} label="target">
+                      {target}
+                    </OnChain>
+                  ),
+                },
                 { name: 'Contract', of: ({ contract }) => contract ?? 'not registered' },
                 { name: 'Method', of: ({ selector }) => <code>{selector}</code> },
               ]}
