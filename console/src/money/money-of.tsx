@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import { coins, count, decimal, dollars } from '../format.js';
 import { chainOf, tokenOf } from '../on-chain.js';
 import { ChainCoins, TokenName } from '../parts/on-chain.js';
@@ -87,10 +88,11 @@ export function Tokens({ sum: { tokens }, chainId }: Of) {
     <span class="none">–</span>
   ) : (
     <>
-      {tokens.map((token) => (
-        <div key={token.address}>
+      {tokens.map((token, index) => (
+        <Fragment key={token.address}>
+          {index > 0 && ', '}
           <TokenAmount {...token} chainId={chainId} />
-        </div>
+        </Fragment>
       ))}
     </>
   );

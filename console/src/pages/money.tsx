@@ -204,6 +204,11 @@ function Groups({
         columns={columns}
         total={total}
       />
+      {groupBy === 'method' && (
+        <p class="quiet">
+          An operation that calls several methods counts in each; its money is divided among them.
+        </p>
+      )}
     </>
   );
 }
