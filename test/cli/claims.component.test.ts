@@ -219,8 +219,8 @@ const claims: readonly Claim[] = [
   },
   {
     page: 'docs/console.md',
-    says: '| `finance` | Overview without problems, Usage |',
-    check: () => expect(pagesFor('finance')).toEqual(['Overview', 'Usage']),
+    says: '| `finance` | Overview without problems, Money, Usage |',
+    check: () => expect(pagesFor('finance')).toEqual(['Overview', 'Money', 'Usage']),
   },
   {
     page: 'docs/console.md',
