@@ -254,7 +254,6 @@ function createDashboardRole(
     texts,
     client: notifications,
     everyMs: notify.everyMs ?? 60_000,
-    clock,
     log,
     metrics: deps.metrics,
   });

@@ -3,7 +3,7 @@ import { platformTokenSettings } from '../adapters/secrets/platform-tokens.js';
 import { providerSettings } from '../adapters/signer/providers/table.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
-import { notifyEvery } from '../server/dashboard/notifications/settings.js';
+import { notificationSettings } from '../server/dashboard/notifications/settings.js';
 import { readLedgerSettings } from '../server/ledger-settings.js';
 import { usageSettings } from '../adapters/store/usage-settings.js';
 import { webhookSettings } from '../core/policy/webhook/private-hosts.js';
@@ -107,7 +107,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     ledger: readLedgerSettings(settings),
     callLimits: readCallLimits(settings),
     ...settings.read(platformTokenSettings),
-    ...settings.read(notifyEvery),
+    ...settings.read(notificationSettings),
   });
 }
 

@@ -191,7 +191,10 @@ async function startParts(
       sessionKey: () => sessionKey,
       webhookUrls: webhookRules,
       quotas: config.platform.quotas,
-      notify: { directory: directory.notificationDirectory, everyMs: config.notifySeconds * 1000 },
+      notify: {
+        directory: config.notificationDirectory ?? directory.notificationDirectory,
+        everyMs: config.notifySeconds * 1000,
+      },
       ...config.callLimits,
       ...(config.platformTokensFile !== undefined && {
         platformTokens: createPlatformTokens({ file: config.platformTokensFile, clock, log }),

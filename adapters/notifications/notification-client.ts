@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formats, type Message } from '../../core/notifications/message.js';
+import { formats, testType, type Message } from '../../core/notifications/message.js';
 import type { NotificationSpec } from '../../core/resources/notification.js';
 import type { WebhookMasterKeys } from '../../core/secrets.js';
 import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
@@ -62,7 +62,7 @@ export function createNotificationClient(deps: Deps) {
 
   /** Throws Undelivered; a URL is read for each message, since files change. */
   async function urlOf({ url, urlFile }: NotificationSpec): Promise<URL> {
-    const text = url ?? (await lineOf(directory, urlFile ?? ''));
+    const text = url ?? (await lineOf(directory, urlFile));
     const fault = checkWebhookUrl(text, deps);
     // Its text may hold a secret.
     if (fault !== undefined) throw new Undelivered(`the URL must be ${fault.expected}`);
@@ -78,7 +78,7 @@ export function createNotificationClient(deps: Deps) {
       data: undefined,
       body: () => body,
       requestId: message.id,
-      isTest: message.isTest === true,
+      isTest: message.type === testType,
       ...keysOf(masterKeys, id),
       now: toSeconds(clock.now()),
     });
@@ -106,11 +106,7 @@ export function createNotificationClient(deps: Deps) {
       }
     },
     /** Of which people are shown the host alone. Undefined: it cannot be read, or must not be called. */
-    hostOf: (spec: NotificationSpec): Promise<string | undefined> =>
-      urlOf(spec).then(
-        ({ host }) => host,
-        () => undefined,
-      ),
+    hostOf: async (spec: NotificationSpec) => (await urlOf(spec).catch(() => undefined))?.host,
     /** The text with which its owner checks what it gets. */
     signingKey: (id: string): string => deriveWebhookKey(masterKeys.webhook, id),
     async stop(): Promise<void> {
@@ -129,14 +125,13 @@ function keysOf({ webhook, webhookPrevious }: WebhookMasterKeys, id: string) {
   return { signingKey: deriveWebhookKey(webhookPrevious, id), nextKey: present };
 }
 
-async function lineOf(directory: string | undefined, file: string): Promise<string> {
-  if (directory === undefined)
-    throw new Undelivered(`urlFile "${file}" cannot be read: no directory of such files is mounted`);
+async function lineOf(directory: string | undefined, file = ''): Promise<string> {
   try {
-    return (await readFile(join(directory, file), 'utf8')).trim();
+    if (directory !== undefined) return (await readFile(join(directory, file), 'utf8')).trim();
   } catch {
-    throw new Undelivered(`urlFile "${file}" cannot be read`);
+    // Its message names the directory.
   }
+  throw new Undelivered(`urlFile "${file}" cannot be read`);
 }
 
 function whyNot(error: unknown): string {

@@ -4,86 +4,82 @@ import type { NotificationSpec } from '../resources/notification.js';
 import type { Post } from './compare.js';
 import { events } from './events.js';
 
-/** A post, or a test, as its receiver gets it. */
-export type Message = {
-  readonly id: string;
-  /** The event, with `.resolved` where it is over; `test` for a test. */
-  readonly type: string;
-  readonly organisation: string;
-  readonly at: EpochMs;
+/** A post, or a test, as a CloudEvent. */
+export type Message = ReturnType<typeof cloudEvent>;
+
+type Data = {
   /** What has happened, in one line. */
   readonly what: string;
   /** Of how many things; `items` has the first. */
   readonly count: number;
-  readonly items: readonly {
-    readonly subject: string;
-    readonly title: string;
-    readonly message: string;
-  }[];
-  readonly isTest?: true;
+  readonly items: readonly { readonly subject: string; readonly title: string; readonly message: string }[];
 };
 
+export const testType = 'test';
 const maxItems = 10;
 const maxTextLength = 300;
 
+/** `type`: the event, with `.resolved` where it is over. */
+function cloudEvent(organisation: string, at: EpochMs, id: string, type: string, data: Data) {
+  return {
+    specversion: '1.0',
+    id,
+    source: `/organisations/${organisation}`,
+    type,
+    time: formatInstant(at),
+    datacontenttype: 'application/json',
+    data: { organisation, ...data },
+  } as const;
+}
+
 export function messageOf(organisation: string, at: EpochMs, post: Post): Message {
   const { id, event, isResolved, things } = post;
-  return {
-    id,
-    type: isResolved ? `${event}.resolved` : event,
-    organisation,
-    at,
+  const items = things
+    .filter(({ count }) => count === undefined)
+    .slice(0, maxItems)
+    .map(({ subject, title, message }) => ({
+      subject,
+      title: shortened(title),
+      message: shortened(message),
+    }));
+  return cloudEvent(organisation, at, id, isResolved ? `${event}.resolved` : event, {
     what: `${isResolved ? 'Resolved: ' : ''}${events[event].what}`,
     count: things.reduce((sum, { count = 1 }) => sum + count, 0),
-    items: things
-      .filter(({ count }) => count === undefined)
-      .slice(0, maxItems)
-      .map(({ subject, title, message }) => ({
-        subject,
-        title: shortened(title),
-        message: shortened(message),
-      })),
-  };
+    items,
+  });
 }
 
 export function testMessage(organisation: string, at: EpochMs, id: string): Message {
   const what = 'A test of this notification: nothing has happened';
-  return { id, type: 'test', organisation, at, what, count: 0, items: [], isTest: true };
+  return cloudEvent(organisation, at, id, testType, { what, count: 0, items: [] });
 }
 
-type Encoding = { readonly contentType: string; readonly encode: (message: Message) => object };
-
 export const formats = {
-  CloudEvents: {
-    contentType: 'application/cloudevents+json',
-    encode: ({ id, type, organisation, at, what, count, items }) => ({
-      specversion: '1.0',
-      id,
-      source: `/organisations/${organisation}`,
-      type,
-      time: formatInstant(at),
-      datacontenttype: 'application/json',
-      data: { organisation, what, count, items },
-    }),
-  },
+  CloudEvents: { contentType: 'application/cloudevents+json', encode: (message: Message): object => message },
   Slack: {
     contentType: 'application/json',
-    encode: (message) => ({
+    // Nothing in it is markup, a name to call, or a link to look at.
+    encode: (message: Message): object => ({
       text: slackText(message),
-      // Nothing in it is markup, a link to look at or a name to call.
       mrkdwn: false,
       link_names: false,
       unfurl_links: false,
       unfurl_media: false,
     }),
   },
-} as const satisfies Record<NonNullable<NotificationSpec['format']>, Encoding>;
+} as const satisfies Record<NonNullable<NotificationSpec['format']>, object>;
 
-function slackText({ type, organisation, what, count, items }: Message): string {
+export function slackText({ type, data: { organisation, what, count, items } }: Message): string {
   const more = count - items.length;
   return [
     `${plain(organisation)}: ${type}. ${what}.`,
-    ...items.map(({ title, message }) => `• ${plain(title)}${message === '' ? '' : `: ${plain(message)}`}`),
+    ...items.map(
+      ({ title, message }) =>
+        `• ${[title, message]
+          .filter((text) => text !== '')
+          .map(plain)
+          .join(': ')}`,
+    ),
     ...(more > 0 ? [`… and ${more} more`] : []),
   ].join('\n');
 }

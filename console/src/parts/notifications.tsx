@@ -33,8 +33,8 @@ export function Notifications() {
             caption="Notifications"
             rows={items}
             columns={[
-              { name: 'Receiver', of: ({ name }) => name, by: ({ name }) => name },
-              { name: 'Host', of: ({ host }) => host, by: ({ host }) => host ?? undefined },
+              { name: 'Receiver', of: ({ name }) => name },
+              { name: 'Host', of: ({ host }) => host },
               { name: 'Format', of: ({ format }) => format },
               { name: 'Events', of: ({ events }) => events.join(', ') },
               {
@@ -45,7 +45,6 @@ export function Notifications() {
                       <Time>{failingSince}</Time> <span class="quiet">{failure}</span>
                     </>
                   ),
-                by: ({ failingSince }) => failingSince ?? undefined,
               },
               can() && {
                 name: 'Check',

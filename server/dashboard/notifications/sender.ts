@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { NotificationClient } from '../../../adapters/notifications/notification-client.js';
-import { createOutageLog } from '../../../adapters/log/outage-log.js';
 import { systemTimers } from '../../../adapters/timers.js';
 import type { Ambient } from '../../../core/ambient.js';
 import { notificationIdOf } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
-import { isDomainError } from '../../../core/errors.js';
+import { isDomainError, unlessUnavailable } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
 import { afterPost, compare, type Situation } from '../../../core/notifications/compare.js';
 import { messageOf } from '../../../core/notifications/message.js';
@@ -17,7 +16,7 @@ import type { Whose } from '../manage/find-problems.js';
 import { situationOf, type Sources } from './situation.js';
 import { createStates, type State, type States } from './states.js';
 
-type Deps = Ambient & {
+type Deps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly sources: Sources;
   readonly texts: Pick<KeptTexts, 'putText' | 'addText' | 'getText'>;
   readonly client: Pick<NotificationClient, 'send'>;
@@ -35,7 +34,7 @@ const longestWait = 10;
  * database is told too. Posts are sent before they are noted: twice rather than never.
  */
 export function createNotificationSender(deps: Deps) {
-  const { sources, client, clock, log, metrics, everyMs } = deps;
+  const { sources, client, log, metrics, everyMs } = deps;
   const states = createStates(deps.texts);
   const now = (): EpochMs => sources.usage.now();
   const process = randomUUID();
@@ -44,19 +43,9 @@ export function createNotificationSender(deps: Deps) {
     help: 'Posts to the receivers of notifications, by outcome: delivered or failed.',
     labels: ['outcome'],
   });
-  /** Of this process while it leads, with what is stored of it and since when. */
-  const known = new Map<string, { states: States; stored?: { text: string; at: EpochMs } }>();
-  const outages = createOutageLog({
-    log,
-    clock,
-    messages: {
-      begins: 'notifications cannot be worked out',
-      goesOn: 'notifications still cannot be worked out',
-      ends: 'notifications can be worked out again',
-    },
-  });
-  const skipped = (error: unknown, fields: object = {}): void =>
-    outages.failed(isDomainError(error) ? error.code : 'error', { ...fields, error });
+  /** Of this process while it leads. `day`: when they were stored; 0: they are not. */
+  const known = new Map<string, { readonly states: States; readonly day: number }>();
+  const skipped = (error: unknown): void => log.warn('notifications could not be worked out', { error });
   let isLeading = false;
   let isStopped = false;
   let cancel: (() => void) | undefined;
@@ -82,9 +71,7 @@ export function createNotificationSender(deps: Deps) {
     const work = async (): Promise<void> => {
       for (const organisation of left) {
         if (isStopped) return;
-        await tellOrganisation(organisation).catch((error: unknown) =>
-          skipped(error, { organisation: organisation.metadata.name }),
-        );
+        await tellOrganisation(organisation).catch(skipped);
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));
@@ -94,21 +81,19 @@ export function createNotificationSender(deps: Deps) {
     const { namespace, notifications = [] } = organisation.spec;
     const whose = { organisation, namespace, tenant: tenantOfOrganisation(organisation) };
     const { tenant } = whose;
-    const mine = known.get(tenant) ?? { states: await states.read(tenant) };
+    const before = known.get(tenant) ?? { states: await states.read(tenant), day: 0 };
     const situation = await situationOf(sources, whose);
-    const next = await Promise.all(
-      notifications.map(
-        async (spec) => [spec.name, await tellOne(whose, spec, mine.states[spec.name], situation)] as const,
-      ),
-    );
-    const entry = { ...mine, states: Object.fromEntries(next) };
-    known.set(tenant, entry);
-    const text = JSON.stringify(entry.states);
-    const { stored } = entry;
-    // Written again now and then: what is kept ends after a month.
-    if (stored?.text === text && Math.abs(now() - stored.at) < dayMs) return;
-    await states.write(tenant, entry.states, now());
-    known.set(tenant, { ...entry, stored: { text, at: now() } });
+    const told = notifications.map(async (spec) => {
+      const state = Object.hasOwn(before.states, spec.name) ? before.states[spec.name] : undefined;
+      return [spec.name, await tellOne(whose, spec, state, situation)] as const;
+    });
+    const next: States = Object.fromEntries(await Promise.all(told));
+    // Written again each day: what is kept ends after a month.
+    const day = Math.floor(now() / dayMs);
+    const isStored = day === before.day && JSON.stringify(next) === JSON.stringify(before.states);
+    const isWritten =
+      isStored || (await unlessUnavailable(states.write(tenant, next, now()).then(() => true)));
+    known.set(tenant, { states: next, day: isWritten === true ? day : 0 });
   }
 
   async function tellOne(
@@ -120,15 +105,13 @@ export function createNotificationSender(deps: Deps) {
     const at = now();
     if (failing !== undefined && at >= failing.at && at - failing.at < waitMs(failing.tries, everyMs))
       return { told: before, failing };
+    const { name } = organisation.metadata;
+    const fields = { organisation: name, notification: spec.name };
     const receiver = { id: notificationIdOf(tenant, spec.name), organisation: tenant, spec };
     const { posts, told: begin } = compare(receiver.id, before, situation, at, spec.events);
-    const fields = { organisation: organisation.metadata.name, notification: spec.name };
     let told = begin;
     for (const post of isStopped ? [] : posts) {
-      const { isDelivered, detail = '' } = await client.send(
-        receiver,
-        messageOf(organisation.metadata.name, at, post),
-      );
+      const { isDelivered, detail = '' } = await client.send(receiver, messageOf(name, at, post));
       sent.with({ outcome: isDelivered ? 'delivered' : 'failed' }).inc();
       if (!isDelivered) {
         if (failing?.detail !== detail) log.warn('notification not delivered', { ...fields, detail });
@@ -162,10 +145,10 @@ export function createNotificationSender(deps: Deps) {
   };
 }
 
-/** Of two Organisations with one namespace the one that counts. */
+/** Not where another Organisation has its namespace. */
 function isTold({ spec, status }: Organisation): boolean {
-  const isLoser = findCondition(status?.conditions, 'Accepted')?.reason === 'NameConflict';
-  return spec.notifications !== undefined && !isLoser;
+  const accepted = findCondition(status?.conditions, 'Accepted');
+  return spec.notifications !== undefined && accepted?.reason !== 'NameConflict';
 }
 
 function waitMs(tries: number, everyMs: number): number {

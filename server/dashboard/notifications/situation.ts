@@ -15,7 +15,7 @@ import { toAddressKey, zeroAddress } from '../../../core/units/address.js';
 import { parseInstant, plusMs, type EpochMs } from '../../../core/units/time.js';
 import { noCost } from '../../../core/usage/unit.js';
 import type { Tools } from '../deps.js';
-import { ownPaymaster, type ReadConfig } from '../ledger/own-paymaster.js';
+import { ownPaymaster } from '../ledger/own-paymaster.js';
 import { problemsOfChains, type Whose } from '../manage/find-problems.js';
 
 /** What is wrong with an organisation is read with these. */
@@ -23,18 +23,18 @@ export type Sources = Pick<Tools, 'resources' | 'ledger' | 'clock' | 'configs' |
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
 const mostPaymasters = 1_000;
-const readAtOnce = 8;
 const nearly = 0.8;
 const expiringMs = 7 * dayMs;
 const titleLength = 100;
+const nobody = toAddressKey(zeroAddress);
 /** Refusals are compared over so many minutes with the mean of the day before. */
 const risingMinutes = 10;
 const fewestRefusals = 20;
 const manyTimes = 3;
 
 /**
- * What is wrong with an organisation now, as events. Nothing of other organisations is read, and no contracts, whose ABIs are large. Throws UNAVAILABLE
- * while its objects cannot be read.
+ * What is wrong with an organisation now, as events. Nothing of other organisations is read, and no contracts, whose ABIs are large.
+ * Throws UNAVAILABLE while its objects cannot be read.
  */
 export async function situationOf(sources: Sources, whose: Whose): Promise<Situation> {
   const { resources, clock } = sources;
@@ -75,10 +75,11 @@ export async function situationOf(sources: Sources, whose: Whose): Promise<Situa
   for await (const { metadata, spec } of eachObject(resources, 'DashboardToken', { namespace }))
     addExpiring(`tokens/${metadata.name}`, `token ${metadata.name}`, spec.expiresAt);
 
-  await ofDatabase('limit.nearly', async () => {
-    for await (const { id, name, paymaster, percent } of nearlyFull(sources, whose, [...paymasters.keys()]))
-      add('limit.nearly', `limits/${id}`, name, `${percent} % is used or promised (${paymaster}).`);
-  });
+  await ofDatabase('limit.nearly', () =>
+    addNearlyFull(sources, whose, [...paymasters.keys()], (id, name, percent, paymaster) =>
+      add('limit.nearly', `limits/${id}`, name, `${percent} % is used or promised (${paymaster}).`),
+    ),
+  );
   await ofDatabase('refusals.rising', async () => {
     for (const { id, recent, usual } of await risingRefusals(sources, whose, now)) {
       const paymaster = paymasters.get(id);
@@ -108,73 +109,58 @@ export async function situationOf(sources: Sources, whose: Whose): Promise<Situa
   }
 }
 
-type NearlyFull = { readonly id: string; readonly name: string; readonly percent: number };
-
-/** Limits that all users share and that count; of a budget, which every paymaster has, one. */
-async function* nearlyFull(
-  sources: Sources,
+/** Calls `add` for limits that all users share and that count; of a budget, which every paymaster has, once. */
+async function addNearlyFull(
+  { usage, ...stores }: Sources,
   whose: Whose,
   ids: readonly string[],
-): AsyncGenerator<NearlyFull & { readonly paymaster: string }> {
+  add: (id: string, name: string, percent: number, paymaster: string) => void,
+): Promise<void> {
   const seen = new Set<string>();
-  for (let next = 0; next < Math.min(ids.length, mostPaymasters); next += readAtOnce) {
-    const some = ids.slice(next, Math.min(next + readAtOnce, mostPaymasters));
-    for (const config of await Promise.all(some.map((id) => ownPaymaster(sources, whose, id)))) {
-      if (config === undefined) continue;
-      for (const limit of await fullOf(sources.usage, config, seen))
-        yield { ...limit, paymaster: config.objectName };
-      // The same thread may sign.
-      await turn();
+  for (const id of ids.slice(0, mostPaymasters)) {
+    const { chainId, limits = [], objectName = '' } = (await ownPaymaster(stores, whose, id)) ?? {};
+    const shared = compileLimits(limits).filter(
+      ({ policyId, unit, perSender, shadow, threshold }) =>
+        !perSender && shadow !== true && threshold > 0 && !seen.has(`${policyId}/${unit}`),
+    );
+    // The same thread may sign.
+    await turn();
+    if (chainId === undefined || shared.length === 0) continue;
+    const shares = limitShares(shared, { sender: nobody, cost: noCost, now: usage.now() });
+    const counters = await usage.counters(chainId, shares);
+    for (const [index, { policyId, unit, name, threshold }] of shared.entries()) {
+      const { used, reserved } = counters[index]!;
+      const ratio = (used + reserved) / threshold;
+      if (ratio >= nearly) add(`${policyId}/${unit}`, name, Math.floor(100 * ratio), objectName);
+      seen.add(`${policyId}/${unit}`);
     }
   }
 }
 
-async function fullOf(
-  usage: Sources['usage'],
-  { chainId, limits }: ReadConfig,
-  seen: Set<string>,
-): Promise<readonly NearlyFull[]> {
-  const shared = compileLimits(limits).filter(({ policyId, unit, perSender, shadow, threshold }) => {
-    const id = `${policyId}/${unit}`;
-    if (perSender || shadow === true || threshold === 0 || seen.has(id)) return false;
-    seen.add(id);
-    return true;
-  });
-  if (shared.length === 0) return [];
-  const sender = toAddressKey(zeroAddress);
-  const shares = limitShares(shared, { sender, cost: noCost, now: usage.now() });
-  const counters = await usage.counters(chainId, shares);
-  return shared.flatMap(({ policyId, unit, name, threshold }, index) => {
-    const { used, reserved } = counters[index]!;
-    const ratio = (used + reserved) / threshold;
-    return ratio < nearly ? [] : [{ id: `${policyId}/${unit}`, name, percent: Math.floor(100 * ratio) }];
-  });
-}
-
+/** Of each paymaster that refuses far more than on the day before. */
 async function risingRefusals({ ledger }: Sources, { tenant }: Whose, now: EpochMs) {
-  if (ledger === undefined) return [];
   const to = (Math.ceil(now / minuteMs) * minuteMs) as EpochMs;
   const begin = plusMs(to, -risingMinutes * minuteMs);
+  const shared = {
+    organisation: tenant,
+    paymasterId: undefined,
+    groupBy: 'paymaster',
+    step: 'month',
+  } as const;
   const refusedIn = async (from: EpochMs, until: EpochMs): Promise<ReadonlyMap<string, number>> => {
-    const rows = await ledger(tenant).usage({
-      organisation: tenant,
-      paymasterId: undefined,
-      groupBy: 'paymaster',
-      from,
-      to: until,
-      step: 'month',
-      limit: 2 * mostPaymasters,
-    });
+    const rows =
+      (await ledger?.(tenant).usage({ ...shared, from, to: until, limit: 2 * mostPaymasters })) ?? [];
     const sums = new Map<string, number>();
     for (const { group = '', refused } of rows) sums.set(group, (sums.get(group) ?? 0) + refused);
     return sums;
   };
-  const recently = await refusedIn(begin, to);
-  const rising = [...recently].filter(([, recent]) => recent >= fewestRefusals);
+  const rising = [...(await refusedIn(begin, to))].filter(([, recent]) => recent >= fewestRefusals);
   if (rising.length === 0) return [];
   const before = await refusedIn(plusMs(begin, -dayMs), begin);
-  return rising.flatMap(([id, recent]) => {
-    const usual = Math.round(((before.get(id) ?? 0) * risingMinutes * minuteMs) / dayMs);
-    return recent >= manyTimes * usual ? [{ id, recent, usual }] : [];
-  });
+  return rising
+    .map(([id, recent]) => {
+      const usual = Math.round(((before.get(id) ?? 0) * risingMinutes * minuteMs) / dayMs);
+      return { id, recent, usual };
+    })
+    .filter(({ recent, usual }) => recent >= manyTimes * usual);
 }

@@ -35,11 +35,8 @@ async function started(starting: Promise<WebhookHost>): Promise<WebhookHost> {
   return host;
 }
 
-const aMessage: Message = {
-  ...testMessage('acme', 1_800_000_000_000 as EpochMs, 'id-1'),
-  type: 'limit.nearly',
-  items: [{ subject: 'policies/a', title: 'a', message: '83 %' }],
-};
+const aTest = testMessage('acme', 1_800_000_000_000 as EpochMs, 'id-1');
+const aMessage: Message = { ...aTest, type: 'limit.nearly' };
 const receiver = (spec: object) => ({ id: 'n-1', organisation: 'team-a', spec: { name: 'ops', ...spec } });
 
 describe('a host', () => {
@@ -47,7 +44,7 @@ describe('a host', () => {
     const host = await started(startHost(answerJson({}, 202)));
     const client = aClient();
     const url = `http://127.0.0.1:${host.port}/events?for=ops`;
-    expect(await client.send(receiver({ url }), { ...aMessage, isTest: true })).toEqual({
+    expect(await client.send(receiver({ url }), aTest)).toEqual({
       isDelivered: true,
     });
     const { path, body, headers } = host.received[0]!;
@@ -55,7 +52,7 @@ describe('a host', () => {
       'content-type': 'application/cloudevents+json',
       'x-test-delivery': 'true',
     });
-    expect(JSON.parse(body)).toMatchObject({ specversion: '1.0', id: 'id-1', type: 'limit.nearly' });
+    expect(JSON.parse(body)).toMatchObject({ specversion: '1.0', id: 'id-1', type: 'test' });
     const lines = ['v2', headers['x-timestamp'], 'n-1', 'test', 'POST', path, body];
     const hmac = createHmac('sha256', client.signingKey('n-1')).update(lines.join('\n'));
     expect(headers['x-signature']).toBe(`v2=${hmac.digest('hex')}`);

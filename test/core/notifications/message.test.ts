@@ -3,7 +3,7 @@ import { compare, type Thing } from '../../../core/notifications/compare.js';
 import { formatProblem } from '../../../core/errors.js';
 import { validateResource } from '../../../core/resources/validate.js';
 import { anOrganisation } from '../../build/resources.js';
-import { formats, messageOf, testMessage } from '../../../core/notifications/message.js';
+import { formats, messageOf, slackText, testMessage } from '../../../core/notifications/message.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const now = 1_800_000_000_000 as EpochMs;
@@ -15,7 +15,7 @@ function messagesOf(things: readonly Thing[]) {
 
 function slackOf(title: string, message = ''): string {
   const [one] = messagesOf([{ event: 'limit.nearly', subject: 'policies/a', title, message }]);
-  return formats.Slack.encode(one!).text;
+  return slackText(one!);
 }
 
 describe('a message for Slack', () => {
@@ -38,7 +38,7 @@ describe('a message for Slack', () => {
       message: '&'.repeat(10_000),
     }));
     const [message] = messagesOf(things);
-    const { text } = formats.Slack.encode(message!);
+    const text = slackText(message!);
     expect(text.length).toBeLessThan(40_000);
     expect(text).toContain('… and 990 more');
     expect(JSON.stringify(formats.CloudEvents.encode(message!)).length).toBeLessThan(40_000);

@@ -94,7 +94,6 @@ function anInstallation(organisation = anOrganisation({ notifications: receivers
         },
       },
       everyMs: minuteMs,
-      clock,
       log: silentLogger,
       metrics: noMetrics,
     });
@@ -126,8 +125,8 @@ describe('a tenant with 10,000 limits that flap', () => {
       clock.advance(minuteMs);
     }
     expect(types()).toEqual(['limit.nearly', 'limit.nearly.resolved']);
-    expect(state.got[0]?.message).toMatchObject({ count: 10_000 });
-    expect(state.got[0]?.message.items).toHaveLength(10);
+    expect(state.got[0]?.message.data).toMatchObject({ count: 10_000 });
+    expect(state.got[0]?.message.data.items).toHaveLength(10);
     expect((await texts.getText(`told ${tenant}`))?.length).toBeLessThan(10_000);
   }, 60_000);
 });
@@ -210,7 +209,7 @@ describe('while the database is away', () => {
 describe('a receiver that fails', () => {
   test('holds back no other, is tried ever less often, and gets what it missed', async () => {
     const { state, clock, aSender, withLimits, texts, tenant } = anInstallation(
-      anOrganisation({ notifications: receivers('ops', 'dead') }),
+      anOrganisation({ notifications: receivers('constructor', 'dead') }),
     );
     withLimits(1, 1);
     state.used = 90;
@@ -220,14 +219,14 @@ describe('a receiver that fails', () => {
       await sender.round();
       clock.advance(minuteMs);
     }
-    expect(state.got.map(({ receiver }) => receiver)).toEqual(['ops']);
+    expect(state.got.map(({ receiver }) => receiver)).toEqual(['constructor']);
     const { dead } = await createStates(texts).read(tenant);
     // After 0, 1, 3, 7 and 15 minutes.
     expect(dead?.failing).toMatchObject({ tries: 5, detail: 'away' });
     state.dead.clear();
     clock.advance(10 * minuteMs);
     await sender.round();
-    expect(state.got.map(({ receiver }) => receiver)).toEqual(['ops', 'dead']);
+    expect(state.got.map(({ receiver }) => receiver)).toEqual(['constructor', 'dead']);
   });
 
   test('is tried again after a clock that was ahead was set back', async () => {
@@ -278,6 +277,6 @@ test('what is wrong with a chain is told to those who use it alone, without what
   await aSender().round();
   expect(types()).toEqual(['price.jumped']);
   const { message } = state.got[0]!;
-  expect(message.items.map(({ subject }) => subject)).toEqual([`chains/${used.metadata.name}`]);
+  expect(message.data.items.map(({ subject }) => subject)).toEqual([`chains/${used.metadata.name}`]);
   expect(JSON.stringify(message)).not.toContain('hunter2');
 });
