@@ -41,7 +41,7 @@ test('a key is added with restrictions, shown once with code, replaced in three 
     ['Name, e.g. web or partner-a', 'partner-a'],
     ['Expires (left empty: never)', '2040-01-31T12:00'],
     ['Networks (left empty: all), e.g. 203.0.113.0/24', '127.0.0.0/8, ::1/128'],
-    ['Most requests (left empty: any number)', '100'],
+    ['Most requests (left empty: no limit)', '100'],
   ] as const)
     await page.getByLabel(name).fill(text);
   await page.getByRole('button', { name: 'Save' }).click();

@@ -42,7 +42,7 @@ export function NewNamedKey({
       </Labelled>
       <Field label="Networks (left empty: all), e.g. 203.0.113.0/24" name="cidrs" isOptional />
       <Field
-        label="Most requests (left empty: any number)"
+        label="Most requests (left empty: no limit)"
         name="requests"
         isOptional
         inputMode="numeric"
@@ -54,7 +54,7 @@ export function NewNamedKey({
         of={{ 1: 'a second', 60: 'a minute', 3600: 'an hour' }}
         value="60"
       />
-      <Field label="Campaign (left empty: any)" name="campaign" isOptional />
+      <Field label="Campaign (left empty: every one)" name="campaign" isOptional />
     </OpenForm>
   );
 }
