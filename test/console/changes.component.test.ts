@@ -5,7 +5,7 @@ import { getBytes, id } from 'ethers';
 import { anAbi } from '../build/resources.js';
 import { until } from '../support/until.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
-import { violationsOf } from './support/browser.js';
+import { contrastsOf, violationsOf } from './support/browser.js';
 import { agree, useConsole } from './support/console.js';
 import { askForThree } from './support/three-operations.js';
 import { newWallet } from '../support/new-wallet.js';
@@ -14,6 +14,8 @@ import { newWallet } from '../support/new-wallet.js';
 
 const { connection, open, visit, cookies } = useConsole('changes');
 beforeAll(() => askForThree(connection()));
+
+const offered = 'What would that have refused in the last 7 days?';
 
 test('the playground explains an operation and changes nothing', async () => {
   const { page, faults } = await open('playground');
@@ -41,12 +43,31 @@ test('what-if says what a change would have refused', async () => {
   expect(faults).toEqual([]);
 });
 
-test('before a limit is lowered the page shows what it would have refused, and then lowers it', async () => {
+test('before a limit is lowered its form says what that would have refused in a week and whom first, and then lowers it', async () => {
   const { page, faults } = await open('paymaster/shop');
   await page.getByRole('button', { name: 'Change operations per day' }).click();
   const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
   await form.getByLabel('New threshold, instead of').fill('1');
-  await page.getByRole('button', { name: 'See what it would have refused' }).click();
+  await form.getByRole('button', { name: offered }).click();
+  const judged = form.getByRole('region', { name: 'What it would have refused' });
+  await judged
+    .getByText(/^Of 2 operations that were signed in the last 7 days it would have refused 1\./)
+    .waitFor();
+  // Only one of the two accounts fits.
+  const first = judged.getByRole('table', { name: 'Accounts that meet it first' }).locator('tbody tr');
+  expect(await first.allTextContents()).toEqual([
+    expect.stringMatching(/^0x[0-9a-fA-F]{4}….*Limit reached.*operations per day/),
+  ]);
+  expect(await violationsOf(page)).toEqual([]);
+  expect(await contrastsOf(page, 'dark')).toEqual([]);
+  // What was said about another figure goes.
+  await form.getByLabel('New threshold, instead of').fill('2');
+  await judged.waitFor({ state: 'detached' });
+  await form.getByRole('button', { name: offered }).click();
+  await judged.getByText('it would have refused 0.').waitFor();
+  await form.getByLabel('New threshold, instead of').fill('1');
+  await form.getByRole('button', { name: offered }).click();
+  await judged.getByRole('button', { name: 'Open it in What-if' }).click();
   await page.getByRole('heading', { name: 'What-if', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByRole('heading', { name: 'Would be refused' }).waitFor();
@@ -134,7 +155,7 @@ test('a limit is made of each cycle, changed to another one, and offers the what
   });
   expect(await asked()).toBe('sponsored');
 
-  const offer = form.getByRole('button', { name: 'See what it would have refused' });
+  const offer = form.getByRole('button', { name: offered });
   await offer.waitFor({ state: 'detached' });
   await form.getByLabel('What does not fit').selectOption('Enforce');
   await offer.waitFor();

@@ -159,7 +159,7 @@ test('a decision id and an operation hash lead to the decision, an address and a
   }
 });
 
-test('a name with markup is shown as it is, and a text that is no name finds nothing', async () => {
+test('a name with markup is shown as it is, and odd texts find nothing', async () => {
   const evil = `<img src=x onerror="document.title='run'">`;
   const spec = { name: evil, chainId: connection().chainId, type: 'HYBRID', version: '1.1.0' };
   const made = await manage('paymasters', { method: 'POST', body: JSON.stringify({ name: 'evil', spec }) });
@@ -247,7 +247,7 @@ describe.each([
   });
 });
 
-test('who signs in after another sees nothing of what was found before', async () => {
+test('after signing out nothing of what was found is left, and the keys open nothing', async () => {
   const { page, close } = await signedIn(['read']);
   await opened(page);
   await finds(page, 'counter', 'Contract');

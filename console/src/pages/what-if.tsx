@@ -1,16 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
 import { askMe, call } from '../api.js';
-import { count, words } from '../format.js';
+import { Result } from '../judged.js';
 import { InView, Labelled } from '../parts/form.js';
-import { Card, Facts, Hex, Note, Select, Time } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
+import { Card, Select } from '../parts/parts.js';
 import { proposal } from '../proposal.js';
 import { rangeChoices, rangeOf } from '../range.js';
-import { hrefOf } from '../route.js';
 
 type Answer = Answers['whatIf'];
-type Found = Answer['unknown'];
 
 /** Paste a change, and see what it would have done to decisions that were recorded. */
 export function WhatIf() {
@@ -119,58 +116,3 @@ spec:
     threshold: "5"
     thresholdType: COUNT
 `;
-
-function Result({ answer }: { readonly answer: Answer }) {
-  const { judged, stillSigned, stillRefused, wouldBeRefused, wouldPass, unknown, gaps, notJudged } = answer;
-  const missing = gaps.reduce((sum, gap) => sum + gap.count, 0);
-  const named = notJudged.flatMap(({ rule, name }) => (name === null ? [] : [`${words(rule)} “${name}”`]));
-  return (
-    <>
-      {judged === 0 && <Note kind="warn">No recorded decision lies in this time. Choose a longer one.</Note>}
-      {missing > 0 && <Note kind="warn">{count(missing)} more decisions were only counted.</Note>}
-      {named.length > 0 && <Note kind="warn">Not judged: {named.join(', ')}.</Note>}
-      <Facts>
-        {[
-          ['Judged', count(judged)],
-          ['As before', `${count(stillSigned)} signed, ${count(stillRefused)} refused`],
-          ['Would be refused', <b>{count(wouldBeRefused.count)}</b>],
-          ['Would pass', <b>{count(wouldPass.count)}</b>],
-          ['Unknown', count(unknown.count)],
-        ]}
-      </Facts>
-      <Those title="Would be refused" found={wouldBeRefused} />
-      <Those title="Would pass" found={wouldPass} />
-      <Those title="Unknown: a cost, price or call was not recorded" found={unknown} />
-    </>
-  );
-}
-
-function Those({ title, found }: { readonly title: string; readonly found: Found }) {
-  if (found.count === 0) return null;
-  return (
-    <>
-      <h3>{title}</h3>
-      <Table
-        caption={`${title}, by day`}
-        rows={found.byReasonAndDay}
-        columns={[
-          { name: 'Day', of: ({ day }) => <Time>{day}</Time> },
-          { name: 'Reason', of: ({ reason }) => words(reason) },
-          { name: 'Decisions', of: (group) => count(group.count) },
-        ]}
-      />
-      <Table
-        caption={`${title}, the first of each reason`}
-        rows={found.examples}
-        columns={[
-          {
-            name: 'Reason',
-            of: ({ decision, reason }) => <a href={hrefOf('activity', {}, decision)}>{words(reason)}</a>,
-          },
-          { name: 'Account', of: ({ sender }) => <Hex>{sender}</Hex> },
-          { name: 'Detail', of: ({ detail }) => detail },
-        ]}
-      />
-    </>
-  );
-}

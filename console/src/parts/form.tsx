@@ -128,16 +128,18 @@ export function Form({
           {children}
         </div>
       </FormContext.Provider>
-      <p class="row">
+      <div class="row sent">
         <button class="main">{button}</button>
         {beside}
-      </p>
+      </div>
       <OutcomeNote outcome={outcome} />
     </form>
   );
 }
 
-function valuesOf(form: HTMLFormElement): Values {
+/** The texts of the fields of a form, by name. */
+export function valuesOf(form: HTMLFormElement | null | undefined): Values {
+  if (!form) return {};
   const texts = [...new FormData(form)].filter(
     (pair): pair is [string, string] => typeof pair[1] === 'string',
   );

@@ -1,6 +1,7 @@
+import { useState } from 'preact/hooks';
 import { call, can } from '../api.js';
 import { useLive } from '../live.js';
-import { OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
+import { OpenForm, OutcomeNote, useOutcome, valuesOf } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Badge, Card, Note, Shown } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
@@ -11,6 +12,7 @@ import { Owner } from './common-fields.js';
 import { checkedMethods, MethodChoices } from './method-choices.js';
 import { NewContract } from './new-contract.js';
 import { Actions, closeChange, type Verbs } from './objects.js';
+import { WouldRefuse, type Proposed } from './would-refuse.js';
 
 /** The contracts of a paymaster, and the methods that it pays for. */
 export function Contracts({
@@ -109,12 +111,20 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
   const { methods: added = '' } = route.value.query;
   const known = [...new Set([...(status.methods ?? []), ...present])];
   const chosen = added.split(',').filter((each) => known.includes(each) && !present.includes(each));
+  const [checked, setChecked] = useState<readonly string[]>([...present, ...chosen]);
+  const isStricter = present.some((each) => !checked.includes(each));
+  const proposed = (values: Readonly<Record<string, string>>): Proposed => ({
+    kind: 'SmartContract',
+    name,
+    spec: { ...spec, whitelistedMethods: checkedMethods(values) },
+  });
   return (
     <OpenForm
       title={`Change “${spec.name}”`}
       onClose={closeChange}
       managedBy={contract.managedBy}
       onDone={onDone}
+      beside={isStricter && <WouldRefuse proposed={proposed} />}
       send={async (values) => {
         const whitelistedMethods = checkedMethods(values);
         await call(`/manage/v1/contracts/${name}`, {
@@ -132,12 +142,17 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
           </Note>
         </div>
       )}
-      <MethodChoices
-        // Signatures of overloads are in the spec alone.
-        methods={known}
-        checked={[...present, ...chosen]}
-        empty="Its methods are not known yet."
-      />
+      <div
+        class="wide"
+        onInput={({ currentTarget }) => setChecked(checkedMethods(valuesOf(currentTarget.closest('form'))))}
+      >
+        <MethodChoices
+          // Signatures of overloads are in the spec alone.
+          methods={known}
+          checked={[...present, ...chosen]}
+          empty="Its methods are not known yet."
+        />
+      </div>
     </OpenForm>
   );
 }

@@ -1,15 +1,14 @@
 import { useState } from 'preact/hooks';
-import { askMe, request } from '../api.js';
+import { request } from '../api.js';
 import { coins, count } from '../format.js';
 import type { Limit, Policy } from '../records.js';
-import { proposal } from '../proposal.js';
-import { hrefOf } from '../route.js';
 import { enforcements, Owner } from './common-fields.js';
 import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
 import { Field, OpenForm, Options } from '../parts/form.js';
 import { Note } from '../parts/parts.js';
 import { units } from './limit-words.js';
 import { closeChange } from './objects.js';
+import { WouldRefuse, type Proposed } from './would-refuse.js';
 
 /** What was typed. */
 type Edit = {
@@ -57,20 +56,23 @@ export function ChangeLimit({
     next.threshold !== '' &&
     next.threshold !== present.threshold;
   const isForgotten = next.cycle !== '' || (isOther && next.count === 'anew');
-  const ask = async (): Promise<void> => {
-    const { organisation } = await askMe();
-    const members = Object.entries({ ...spendingLimit, ...patch }).filter(([, value]) => value !== null);
-    proposal.value = JSON.stringify(
-      {
-        apiVersion: 'paymasters.dev/v1alpha1',
-        kind: 'PaymasterPolicy',
-        metadata: { name, namespace: organisation.name },
-        spec: { ...spec, enforcement: next.enforcement, spendingLimit: Object.fromEntries(members) },
-      },
-      undefined,
-      2,
-    );
-    location.hash = hrefOf('what-if');
+  /** As a merge patch. What is not changed is not sent, so that it keeps its owner. */
+  const changeOf = (values: Readonly<Record<string, string>>) => ({
+    ...(next.enforcement !== present.enforcement && { enforcement: next.enforcement }),
+    spendingLimit: {
+      ...patch,
+      ...(next.count !== present.count && { keepCount: next.count === 'on' || null }),
+      ...(next.threshold !== '' && cyclePatchOf(values)),
+    },
+  });
+  const proposed = (values: Readonly<Record<string, string>>): Proposed => {
+    const { spendingLimit: changed, ...others } = changeOf(values);
+    const members = Object.entries({ ...spendingLimit, ...changed }).filter(([, value]) => value !== null);
+    return {
+      kind: 'PaymasterPolicy',
+      name,
+      spec: { ...spec, ...others, spendingLimit: Object.fromEntries(members) },
+    };
   };
   return (
     <OpenForm
@@ -78,18 +80,9 @@ export function ChangeLimit({
       onClose={closeChange}
       managedBy={managedBy}
       onDone={onDone}
+      beside={isStricter && <WouldRefuse proposed={proposed} />}
       send={async (values) => {
-        const body = {
-          spec: {
-            // What is not changed is not sent, so that it keeps its owner.
-            ...(next.enforcement !== present.enforcement && { enforcement: next.enforcement }),
-            spendingLimit: {
-              ...patch,
-              ...(next.count !== present.count && { keepCount: next.count === 'on' || null }),
-              ...(next.threshold !== '' && cyclePatchOf(values)),
-            },
-          },
-        };
+        const body = { spec: changeOf(values) };
         const answer = await request(`/manage/v1/policies/${name}`, { method: 'PATCH', body });
         const { warnings = [] } = (await answer.json()) as { readonly warnings?: readonly string[] };
         const told = warnings.map((each) => ` ${each.charAt(0).toUpperCase()}${each.slice(1)}.`).join('');
@@ -147,16 +140,6 @@ export function ChangeLimit({
       {present.threshold !== '' && isForgotten && (
         <div class="wide">
           <Note kind="warn">{forgotten(used.find(({ policy }) => policy === id))}</Note>
-        </div>
-      )}
-      {isStricter && (
-        <div class="wide">
-          <Note kind="warn">This refuses more than now. What it would have refused can be seen before.</Note>
-          <p>
-            <button type="button" onClick={() => void ask()}>
-              See what it would have refused
-            </button>
-          </p>
         </div>
       )}
     </OpenForm>

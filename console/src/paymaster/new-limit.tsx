@@ -8,6 +8,7 @@ import { CycleFields, cycleOf } from './cycle.js';
 import { ruleKinds } from './kinds.js';
 import { units } from './limit-words.js';
 import { decimal } from './limit.js';
+import { WouldRefuse } from './would-refuse.js';
 
 /** A limit by number or money, per cycle, per operation, or both. */
 export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; readonly onDone: () => void }) {
@@ -16,6 +17,14 @@ export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; rea
       title="Set a limit"
       isEmptied
       onDone={onDone}
+      beside={
+        <WouldRefuse
+          proposed={(values) => {
+            const { object, spec } = newLimitOf(paymaster.object, values);
+            return { kind: 'PaymasterPolicy', name: object, spec };
+          }}
+        />
+      }
       send={async (values) => {
         const { name = '', threshold = '', perOperation = '' } = values;
         await create(newLimitOf(paymaster.object, values));

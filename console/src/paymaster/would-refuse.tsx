@@ -1,0 +1,155 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Answers } from '../answers.js';
+import { askMe, call } from '../api.js';
+import { count, words } from '../format.js';
+import { Caveats } from '../judged.js';
+import { InView, valuesOf } from '../parts/form.js';
+import { Hex, Note, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
+import { proposal } from '../proposal.js';
+import { rangeOf } from '../range.js';
+import { hrefOf } from '../route.js';
+
+type Answer = Answers['whatIf'];
+type Example = Answer['wouldBeRefused']['examples'][number];
+
+/** An object as it would be once the form is saved. */
+export type Proposed = {
+  readonly kind: 'PaymasterPolicy' | 'SmartContract';
+  readonly name: string;
+  readonly spec: object;
+};
+
+const mostAccounts = 5;
+
+/** Beside “Save” of a form that refuses more than now: what that would have refused in the last week, and whom first. */
+export function WouldRefuse({
+  proposed,
+}: {
+  readonly proposed: (values: Readonly<Record<string, string>>) => Proposed;
+}) {
+  const button = useRef<HTMLButtonElement>(null);
+  const asked = useRef(0);
+  const [isAsking, setAsking] = useState(false);
+  const [found, setFound] = useState<Answer | Error>();
+  const forget = (): void => {
+    asked.current += 1;
+    setAsking(false);
+    setFound(undefined);
+  };
+  useEffect(() => {
+    // What was answered is about what the form said then.
+    const form = button.current?.form;
+    form?.addEventListener('input', forget);
+    return () => form?.removeEventListener('input', forget);
+  }, []);
+
+  async function resourceOf(): Promise<object> {
+    const { organisation } = await askMe();
+    const { kind, name, spec } = proposed(valuesOf(button.current?.form));
+    const metadata = { name, namespace: organisation.name };
+    return { apiVersion: 'paymasters.dev/v1alpha1', kind, metadata, spec };
+  }
+
+  async function ask(): Promise<void> {
+    const own = (asked.current += 1);
+    setAsking(true);
+    setFound(undefined);
+    const result = await answered(resourceOf).catch((error: Error) => error);
+    if (own !== asked.current) return;
+    setFound(result);
+    setAsking(false);
+  }
+
+  async function lead(): Promise<void> {
+    proposal.value = JSON.stringify(await resourceOf(), undefined, 2);
+    location.hash = hrefOf('what-if');
+  }
+
+  return (
+    <>
+      <button ref={button} type="button" disabled={isAsking} onClick={() => void ask()}>
+        {isAsking ? 'Judging…' : 'What would that have refused in the last 7 days?'}
+      </button>
+      <div class="wide">
+        <InView of={found}>
+          {found instanceof Error && <Note kind="error">{found.message}</Note>}
+          {found !== undefined && !(found instanceof Error) && (
+            <section aria-label="What it would have refused">
+              <Refusals answer={found} />
+              <p>
+                <button type="button" onClick={() => void lead()}>
+                  Open it in What-if
+                </button>
+              </p>
+            </section>
+          )}
+        </InView>
+      </div>
+    </>
+  );
+}
+
+async function answered(resourceOf: () => Promise<object>): Promise<Answer> {
+  const body = {
+    from: rangeOf('7d').from,
+    to: new Date().toISOString(),
+    resources: [await resourceOf()],
+  };
+  return call<Answer>('/manage/v1/what-if', { method: 'POST', body });
+}
+
+function Refusals({ answer }: { readonly answer: Answer }) {
+  const { judged, stillSigned, wouldBeRefused, unknown } = answer;
+  const signed = stillSigned + wouldBeRefused.count;
+  const first = firstOf(wouldBeRefused.examples);
+  return (
+    <>
+      <Note kind={wouldBeRefused.count > 0 ? 'warn' : 'done'}>
+        Of {count(signed)} operations that were signed in the last 7 days it would have refused{' '}
+        {count(wouldBeRefused.count)}.
+        {unknown.count > 0 && ` For ${count(unknown.count)} more it cannot be said.`}
+      </Note>
+      <Caveats answer={answer} />
+      {judged > 0 && first.length > 0 && (
+        <Table
+          caption="Accounts that meet it first"
+          rows={first}
+          columns={[
+            {
+              name: 'Account that meets it first',
+              of: ({ sender }) => (
+                <a href={hrefOf('activity', { range: '7d', search: sender })}>
+                  <Hex>{sender}</Hex>
+                </a>
+              ),
+            },
+            {
+              name: 'When',
+              of: ({ decision }) => (
+                <a href={hrefOf('activity', {}, decision)}>
+                  <Time>{timeOf(decision)}</Time>
+                </a>
+              ),
+            },
+            { name: 'Reason', of: ({ reason }) => words(reason) },
+            { name: 'Detail', of: ({ detail }) => detail },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+/** The first refusal of each account, in the order of time, which ids are in. */
+function firstOf(examples: readonly Example[]): readonly Example[] {
+  const inTime = examples.toSorted((a, b) => (a.decision < b.decision ? -1 : 1));
+  const bySender = new Map<string, Example>();
+  for (const each of inTime) if (!bySender.has(each.sender)) bySender.set(each.sender, each);
+  return [...bySender.values()].slice(0, mostAccounts);
+}
+
+/** An id begins with its milliseconds since 1970 (UUID of version 7). */
+function timeOf(id: string): string {
+  return new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toISOString();
+}
