@@ -45,6 +45,7 @@ try {
 /** A chart that names another image than the one that is built with it would install an old release. */
 function requireOneVersion() {
   const named = {
+    'package-lock.json': [json('package-lock.json').version],
     'clients/viem/package.json': [json('clients/viem/package.json').version],
     'clients/conformance/package.json': [json('clients/conformance/package.json').version],
     ...Object.fromEntries(

@@ -71,7 +71,10 @@ test.each(['paymaster', 'kubectl-paymaster'])('bin/%s starts it on the pinned No
   const { stdout, status } = spawnSync(join(repositoryRoot, 'bin', name), ['--version'], {
     encoding: 'utf8',
   });
-  expect({ stdout, status }).toEqual({ stdout: '0.1.0\n', status: 0 });
+  const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as {
+    readonly version: string;
+  };
+  expect({ stdout, status }).toEqual({ stdout: `${version}\n`, status: 0 });
 });
 
 describe('the program that is built', () => {
