@@ -164,6 +164,34 @@ test('followed, it keeps a bounded number of rows however many decisions come, a
   expect(calls / round).toBeLessThanOrEqual(10);
 });
 
+test('older decisions follow the ones that were shown, also while new ones come', async () => {
+  let rounds = 0;
+  const { page } = await open('activity', {
+    answers: (of) =>
+      of.route('**/manage/v1/decisions?**', async (route) => {
+        const cursor = new URL(route.request().url()).searchParams.get('cursor');
+        if (cursor === null) rounds += 1;
+        // Each round has 50 newer ones than the last, which come before those that were on the first page.
+        const highest = Number(cursor ?? 50 + 50 * rounds);
+        const items = Array.from({ length: 50 }, (_, at) => madeUp(highest - at));
+        const nextCursor = highest > 50 ? String(highest - 50) : null;
+        const now = new Date().toISOString();
+        await route.fulfill({ json: { data: { from: now, to: now, items, nextCursor } } });
+      }),
+  });
+  await shows(page, 50);
+  await page.getByRole('button', { name: 'Show older ones' }).click();
+  await shows(page, 100);
+  const before = rounds;
+  await until('the page has asked again', () => rounds > before);
+  await page.waitForLoadState('networkidle');
+  const ids = await rows(page)
+    .getByRole('link')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('href') ?? ''));
+  const numbers = ids.filter((href) => href.includes('/activity/')).map((href) => Number(href.slice(-4)));
+  expect(numbers.map((number, at) => (numbers[at - 1] ?? number + 1) - number)).toEqual(numbers.map(() => 1));
+});
+
 test('what is shown is saved as CSV: amounts to the last digit, and no text that a spreadsheet would run', async () => {
   await ask({ 'x-request-id': "=cmd|'/C" });
   const { page, faults } = await open('activity?verdict=sponsored');

@@ -72,22 +72,24 @@ function Paged() {
   const { query } = route.value;
   const key = JSON.stringify(query);
   const newest = useLive(`decisions ${key}`, () => pageAt({ ...timeOf(query), limit: 50 }, query));
-  const [older, setOlder] = useState<readonly Page[]>([]);
-  useEffect(() => setOlder([]), [key]);
+  // Once somebody pages, the newest page stays as it was: one that moves on would leave a gap before the next.
+  const [read, setRead] = useState<readonly Page[]>([]);
+  useEffect(() => setRead([]), [key]);
   return (
     <Shown live={newest} isEmpty={({ items }) => items.length === 0} empty={empty}>
       {(first) => {
-        const last = older.at(-1) ?? first;
+        const all = read.length > 0 ? read : [first];
+        const last = all.at(-1) ?? first;
         return (
           <>
             <DecisionTable
-              decisions={[first, ...older].flatMap(({ items }) => items)}
+              decisions={all.flatMap(({ items }) => items)}
               nameOfPaymaster={(of) => nameOf(paymasters, of)}
             />
             {last.nextCursor !== null && (
               <More
                 load={() => pageAt({ from: last.from, limit: 50, cursor: last.nextCursor ?? '' }, query)}
-                onLoaded={(page) => setOlder([...older, page])}
+                onLoaded={(page) => setRead([...all, page])}
               />
             )}
           </>
