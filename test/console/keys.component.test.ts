@@ -118,6 +118,30 @@ test('by keyboard a key is added, replaced and revoked', async () => {
   expect(faults).toEqual([]);
 });
 
+test('a key is not replaced over what somebody else has changed meanwhile', async () => {
+  const add = (name: string) =>
+    manage('paymasters/shop/keys', undefined, { method: 'POST', body: JSON.stringify({ name }) });
+  await add('contested');
+  const { page } = await open(tab, {
+    answers: (of) =>
+      of.route('**/manage/v1/paymasters/shop', async (route) => {
+        if (route.request().method() === 'PATCH') await add('between');
+        await route.continue();
+      }),
+  });
+  await page.getByRole('button', { name: 'Replace contested' }).click();
+  await agree(page, 'Replace');
+  await page.getByRole('alert').getByText('If-Match').waitFor();
+  expect(await shownUrl(page).count()).toBe(0);
+  const { data } = (await (await manage('paymasters/shop/keys')).json()) as {
+    data: { items: { name: string; generation: number }[] };
+  };
+  const generations = new Map(data.items.map(({ name, generation }) => [name, generation]));
+  expect(generations.has('between')).toBe(true);
+  await page.reload();
+  await page.getByRole('row', { name: new RegExp(`^contested ${generations.get('contested')} `) }).waitFor();
+});
+
 test('what a key asked for is one click away', async () => {
   const body = JSON.stringify({ name: 'shown' });
   const made = await manage('paymasters/shop/keys', undefined, { method: 'POST', body });
