@@ -16,19 +16,16 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { Reports } from '../core/policy/reports.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
-import type { DecidingUsage, UsageStore } from '../core/usage/usage-store.js';
+import type { UsageStore } from '../core/usage/usage-store.js';
 import type { PolicyHosts } from '../core/policy/policy-hosts.js';
 import type { AccountValidator } from '../core/userop/account-validation.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
-import { createRecording, type Recording } from './ledger/recording.js';
+import { createRecording } from './ledger/recording.js';
 import type { LedgerRoom } from './ledger/room.js';
 import { createServedNames } from './ledger/served-names.js';
-import { createFollower, type Follower } from './follower/follower.js';
-import { createFundsWatch } from './follower/funds-watch.js';
-import type { LossReporter } from './follower/loss-reporter.js';
 import { createBundlers } from './rpc/bundlers.js';
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
@@ -38,6 +35,8 @@ import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies } from './rpc/router.js';
 import { dollarsOf } from './decision/facts.js';
+import { decidingUsage } from './decision/deciding-usage.js';
+import { followChains } from './follow-chains.js';
 import { createDecisionRecords } from './decision/decision-record.js';
 import { createExplain } from './decision/show/explain.js';
 import { tokenMode } from './decision/token/in-tokens.js';
@@ -56,12 +55,11 @@ import { createTokenRates } from './decision/token/token-rates.js';
 import { createStub } from './decision/sign/stub.js';
 import { timeDependencies } from './decision/timing.js';
 import { createDelegates } from './decision/delegates.js';
-import { createTokenAccounts, type TokenAccounts } from './decision/token/token-accounts.js';
+import { createTokenAccounts } from './decision/token/token-accounts.js';
 import { warmUp } from './rpc/warm-up.js';
 import { createCommit, createFinalize } from './decision/sign/two-phase.js';
 import { noteServing, reportLosses } from './server-reports.js';
 import { createServedReport } from './ops/served-report.js';
-import type { ServingNotes } from './ops/serving-notes.js';
 import { servingChecks, type Release } from './serving-checks.js';
 import type { PriceReferences } from '../core/pricing/price-jump.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
@@ -154,13 +152,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
       ? followChains(deps, view, { tokenAccounts, losses, recording, notes })
       : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
-  const deciding: DecidingUsage = {
-    now: () => deps.usage.now(),
-    capacity: () => deps.usage.capacity(),
-    reserve: (request) => deps.usage.push(request),
-    peek: (request) => deps.usage.peek(request),
-    counters: (chainId, counters) => deps.usage.counters(chainId, counters),
-  };
+  const deciding = decidingUsage(deps.usage);
   const usage = follower === undefined ? deciding : withNewAccounts(deciding, follower, view);
   const simulation = {
     chains,
@@ -320,50 +312,6 @@ function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: Co
 
 function configsOf(view: ConfigView) {
   return () => Array.from(view.chains(), ({ config }) => config);
-}
-
-function followChains(
-  deps: DataPlaneDeps,
-  view: ConfigView,
-  parts: {
-    readonly tokenAccounts: TokenAccounts;
-    readonly losses: LossReporter | undefined;
-    readonly recording: Recording | undefined;
-    readonly notes: ServingNotes | undefined;
-  },
-): Follower {
-  const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
-  const { tokenAccounts, losses, recording, notes } = parts;
-  return createFollower({
-    usage,
-    ...given({
-      pollMs,
-      lease,
-      recovery,
-      losses,
-      onFollowing: notes?.following,
-      fundsWatch: notes && createFundsWatch({ usage, board: notes.board, view, clock }),
-    }),
-    ...(recording === undefined
-      ? {}
-      : {
-          ledger: {
-            ...recording,
-            organisationOf: (id: string) => view.tenantOf(id) ?? '',
-            wallets: (chainId: number) => view.fundingAccounts(chainId),
-          },
-        }),
-    chains,
-    chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
-    platformAccounts: (chainId) => {
-      const chain = view.chain(chainId);
-      if (chain === undefined) return [];
-      return [...view.defaultFundingAccounts(chainId), ...tokenAccounts.known(chain)];
-    },
-    clock,
-    log,
-    instruments,
-  });
 }
 
 const noHeads: Heads = { get: () => undefined };

@@ -1,0 +1,54 @@
+import { given } from '../core/units/given.js';
+import type { DataPlaneDeps } from './data-plane.js';
+import type { TokenAccounts } from './decision/token/token-accounts.js';
+import { createFollower, type Follower } from './follower/follower.js';
+import { createFundsWatch } from './follower/funds-watch.js';
+import type { LossReporter } from './follower/loss-reporter.js';
+import type { Recording } from './ledger/recording.js';
+import type { ServingNotes } from './ops/serving-notes.js';
+import type { ConfigView } from './view/config-view.js';
+
+/** The follower of every served chain, with what it reports and records. */
+export function followChains(
+  deps: DataPlaneDeps,
+  view: ConfigView,
+  parts: {
+    readonly tokenAccounts: TokenAccounts;
+    readonly losses: LossReporter | undefined;
+    readonly recording: Recording | undefined;
+    readonly notes: ServingNotes | undefined;
+  },
+): Follower {
+  const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
+  const { tokenAccounts, losses, recording, notes } = parts;
+  return createFollower({
+    usage,
+    ...given({
+      pollMs,
+      lease,
+      recovery,
+      losses,
+      onFollowing: notes?.following,
+      fundsWatch: notes && createFundsWatch({ usage, board: notes.board, view, clock }),
+    }),
+    ...(recording === undefined
+      ? {}
+      : {
+          ledger: {
+            ...recording,
+            organisationOf: (id: string) => view.tenantOf(id) ?? '',
+            wallets: (chainId: number) => view.fundingAccounts(chainId),
+          },
+        }),
+    chains,
+    chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
+    platformAccounts: (chainId) => {
+      const chain = view.chain(chainId);
+      if (chain === undefined) return [];
+      return [...view.defaultFundingAccounts(chainId), ...tokenAccounts.known(chain)];
+    },
+    clock,
+    log,
+    instruments,
+  });
+}
