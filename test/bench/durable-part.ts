@@ -7,6 +7,7 @@ import { Subject, type Load, type Measurement } from './subject-process.js';
 
 export type DurableResult = { readonly goals: readonly Goal[] };
 
+const warmUpRequests = 30_000;
 const shape: RequestShape = { calls: 1, paymasters: 10 };
 
 /** Ours with two limits and the ledger against the durable limit, both with a sync of the disk for each commit. */
@@ -20,6 +21,7 @@ export async function measureDurable(options: BenchOptions, load: Load): Promise
       {
         rounds: options.repeats,
         shape,
+        warm: (subject) => load.warmUp(subject, shape, options.count(warmUpRequests)),
         measure: (subject) => load.measure(subject, { shape, concurrency, seconds: options.seconds }),
       },
     );

@@ -14,10 +14,13 @@ export async function measureInTurn<Name extends string>(
   {
     rounds,
     shape,
+    warm,
     measure,
   }: {
     readonly rounds: number;
     readonly shape: RequestShape;
+    /** Before anything is measured: V8 compiles for the first tens of thousands of requests, the longer the more code a server has. */
+    readonly warm?: (subject: Subject) => Promise<void>;
     readonly measure: (subject: Subject) => Promise<Measurement>;
   },
 ): Promise<Readonly<Record<Name, readonly Measurement[]>>> {
@@ -30,7 +33,10 @@ export async function measureInTurn<Name extends string>(
       await Promise.all(subjects.map((subject) => subject.start()));
       if (shape.ask === undefined)
         for (const { name, port } of subjects) await verifySubject(name, port, shape, 1);
-      for (const subject of subjects) await measure(subject);
+      for (const subject of subjects) {
+        await warm?.(subject);
+        await measure(subject);
+      }
       for (let next = round; next < Math.min(round + roundsPerProcess, rounds); next += 1)
         for (const name of names) (windows[name] ??= []).push(await measure(made[name]));
     } finally {
