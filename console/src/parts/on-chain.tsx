@@ -27,7 +27,7 @@ export function OnChain({
   const explorer = chainOf(chainId)?.explorer ?? undefined;
   const shown = <code title={text}>{isWhole ? text : short(text)}</code>;
   return (
-    <span class={isWhole ? 'whole' : 'on-chain'}>
+    <span class={isWhole ? 'on-chain-whole' : 'on-chain'}>
       {explorer === undefined ? (
         shown
       ) : (
