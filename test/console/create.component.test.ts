@@ -166,6 +166,7 @@ test('the keyboard alone creates one', async () => {
   const strokes: readonly Stroke[] = [
     press('Create a paymaster'),
     sees('Step 1 of 5: Name and chain'),
+    sees('Version of the paymaster contract'),
     write('Name', 'By keys'),
     press('Continue'),
     sees('Step 2 of 5: Contract'),
