@@ -122,6 +122,7 @@ describe('an organisation is told', () => {
   test('that a limit is nearly used up, that it is full, and when there is room again, each once', async () => {
     apply(aPaymaster('busy'), count('busy', '10'));
     const url = await urlOf('busy');
+    await until('its limit counts', async () => (await manage('GET', '/limits')).text.includes('"busy"'));
     let signed = 0;
     const sponsor = async (): Promise<void> => {
       const { result } = await ask(url);
