@@ -1,16 +1,30 @@
+import type { Ambient } from '../core/ambient.js';
+import type { Chains } from '../core/chain/chains.js';
+import type { FollowerLease } from '../core/policy/follower-lease.js';
 import { given } from '../core/units/given.js';
-import type { DataPlaneDeps } from './data-plane.js';
+import type { UsageRecovery } from '../core/usage/epoch.js';
+import type { UsageStore } from '../core/usage/usage-store.js';
 import type { TokenAccounts } from './decision/token/token-accounts.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createFundsWatch } from './follower/funds-watch.js';
 import type { LossReporter } from './follower/loss-reporter.js';
 import type { Recording } from './ledger/recording.js';
+import type { Instruments } from './ops/instruments.js';
 import type { ServingNotes } from './ops/serving-notes.js';
 import type { ConfigView } from './view/config-view.js';
 
+type FollowDeps = Pick<Ambient, 'clock' | 'log'> & {
+  readonly usage: UsageStore;
+  readonly chains: Chains;
+  readonly lease?: FollowerLease;
+  readonly recovery?: UsageRecovery;
+  readonly pollMs?: number;
+  readonly instruments: Instruments;
+};
+
 /** The follower of every served chain, with what it reports and records. */
 export function followChains(
-  deps: DataPlaneDeps,
+  deps: FollowDeps,
   view: ConfigView,
   parts: {
     readonly tokenAccounts: TokenAccounts;

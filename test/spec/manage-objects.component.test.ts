@@ -597,8 +597,30 @@ test('lists come in pages that lose and repeat none, of one paymaster where it i
   expect(seen).toEqual(names);
 });
 
-// Tokens have tests of their own.
-const nounRows = manageEndpoints.filter(({ path }) => /^\/(?!tokens).*:name/.test(path));
+test('a notification of another organisation is not listed, its key is not shown, and it is not tried', async () => {
+  const token = 'noticed-token-0123456789';
+  await applyOrganisation(host.resources, 'noticed', {
+    namespace: 'noticed',
+    tokens: [{ name: 'ci', sha256: hashCredential(token) }],
+    notifications: [{ name: 'ops', url: 'https://hooks.example.com/of-noticed' }],
+  });
+  expect((await ask('GET', '/notifications', undefined, { token })).data['items']).toMatchObject([
+    { name: 'ops' },
+  ]);
+  const asked = { token: otherToken };
+  expect((await ask('GET', '/notifications', undefined, asked)).data['items']).toEqual([]);
+  for (const [method, path] of [
+    ['GET', '/notifications/ops/key'],
+    ['POST', '/notifications/ops/test'],
+  ] as const)
+    expect(await ask(method, path, method === 'GET' ? undefined : {}, asked)).toMatchObject({
+      status: 404,
+      data: { code: 'NOT_FOUND' },
+    });
+});
+
+// Tokens have tests of their own, and notifications are no objects.
+const nounRows = manageEndpoints.filter(({ path }) => /^\/(?!tokens|notifications).*:name/.test(path));
 
 test.each(nounRows)('$method $path does not find an object of another organisation', async (row) => {
   await made(`victim-${row.operationId.toLowerCase()}`);
