@@ -217,7 +217,7 @@ describe.each([
     await dialog(page).getByText('found').waitFor();
     const mayRead = scopes.includes('read');
     const seen: string[] = [];
-    const texts = ['', 'counter', 'operations per', 'shop', connection().sponsoredContract.address];
+    const texts = ['', ...pages, 'counter', 'operations per', 'shop', connection().sponsoredContract.address];
     for (const text of [
       ...texts,
       String(decisions[0]?.id),
