@@ -32,6 +32,8 @@ export function ChangeLimit({
   readonly onDone: () => void;
 }) {
   const [edit, setEdited] = useState<Edit>({});
+  /** Of two that come before the next look none is lost. */
+  const also = (more: Edit): void => setEdited((last) => ({ ...last, ...more }));
   const { id, name, spec, managedBy } = policy;
   const { spendingLimit } = spec;
   if (spendingLimit === undefined) return null;
@@ -101,7 +103,7 @@ export function ChangeLimit({
         isOptional={next.perOperation !== ''}
         inputMode="decimal"
         pattern={decimal}
-        onInput={(threshold) => setEdited({ ...edit, threshold })}
+        onInput={(threshold) => also({ threshold })}
       />
       {spendingLimit.thresholdType !== 'COUNT' && (
         <Field
@@ -111,7 +113,7 @@ export function ChangeLimit({
           isOptional={next.threshold !== ''}
           inputMode="decimal"
           pattern={decimal}
-          onInput={(perOperation) => setEdited({ ...edit, perOperation })}
+          onInput={(perOperation) => also({ perOperation })}
         />
       )}
       <Options
@@ -119,13 +121,13 @@ export function ChangeLimit({
         name="enforcement"
         of={enforcements}
         value={next.enforcement}
-        onChoose={(enforcement) => setEdited({ ...edit, enforcement })}
+        onChoose={(enforcement) => also({ enforcement })}
       />
       {next.threshold !== '' && (
         <CycleFields
           key={String(present.threshold === '')}
           isChange={present.threshold !== ''}
-          onChoose={(cycle) => setEdited({ ...edit, cycle })}
+          onChoose={(cycle) => also({ cycle })}
         />
       )}
       {isOther && next.cycle === '' && (
@@ -134,7 +136,7 @@ export function ChangeLimit({
           name="count"
           of={counts}
           value={next.count}
-          onChoose={(count) => setEdited({ ...edit, count })}
+          onChoose={(count) => also({ count })}
         />
       )}
       {present.threshold !== '' && isForgotten && (
