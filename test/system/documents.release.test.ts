@@ -154,6 +154,7 @@ describe('beside make run', () => {
     'docs/gitops.md': ['0 errors, 0 warnings', 'nothing changes'],
     'docs/ledger.md': ['"wouldBeRefused":'],
     'docs/make-run.md': ['"message":"DApp registered successfully"', /"group":"counter:0xd09de08a"/],
+    'docs/notifications.md': ['no notifications'],
     'docs/paymaster-keys.md': [/^ {2}partner-a +1 +[0-9a-f]{8} +winter-2026 +203\.0\.113\.0\/24$/m],
     'docs/tokens.md': ['"feeQuotes":[{', /sponsored +success true/, /paid +success true/],
     'examples/webhook-host/README.md': [
