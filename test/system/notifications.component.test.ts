@@ -90,10 +90,13 @@ describe('an organisation is told', () => {
       );
     webhook({ url: `http://127.0.0.1:${deadPort}/check` });
     const url = await urlOf('asking');
-    await until('it is told', async () => {
-      await ask(url);
-      return told('webhook.failing', /policies\/unheard/).length > 0;
+    let refused = 0;
+    await until('it refuses again and again', async () => {
+      if ((await ask(url)).reason === 'WEBHOOK_FAILED') refused += 1;
+      return refused === 20;
     });
+    await doctor.pass(60);
+    await tells('webhook.failing', /policies\/unheard/);
     // All of these were refused.
     await tells('refusals.rising', /paymasters\/asking/);
     await tells('paymaster.notServing', /paymasters\/asking/);
