@@ -13,6 +13,8 @@ describe('a session', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   };
+  /** As a page does that is online again. */
+  const askNow = (page: Page) => page.evaluate(() => dispatchEvent(new Event('online')));
   const aToken = async (name: string): Promise<string> => {
     const { dashboardUrl, authToken } = connection();
     const answer = await fetch(`${dashboardUrl}/manage/v1/tokens`, {
@@ -57,6 +59,7 @@ describe('a session', () => {
     await page.route('**/manage/v1/**', (route) =>
       route.fulfill({ status: 401, json: { detail: 'No session' } }),
     );
+    await askNow(page);
     await page.getByText(says).waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(await contrastsOf(page, 'dark')).toEqual([]);
@@ -88,6 +91,7 @@ describe('a session', () => {
       await released;
       await route.fulfill({ status: 401, json: { detail: 'No session' } });
     });
+    await askNow(page);
     await held;
     await page.route('**/console/session', (route) =>
       route.continue({ postData: JSON.stringify({ token: own.authToken }) }),
