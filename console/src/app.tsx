@@ -37,7 +37,8 @@ export function App() {
   return session.value === undefined ? (
     <SignIn key={error} {...(error === undefined ? {} : { error })} />
   ) : (
-    <Frame {...(error !== undefined && { error })} />
+    // Nothing that an earlier session has read is shown in the next one.
+    <Frame key={session.value.csrf} {...(error !== undefined && { error })} />
   );
 }
 

@@ -37,6 +37,8 @@ export function choose(query: Readonly<Record<string, string | undefined>>): voi
 export function step(query: Readonly<Record<string, string | undefined>>): void {
   const { page, id, query: present } = route.value;
   location.hash = hrefOf(page, { ...present, ...query }, id);
+  // The browser tells of it later, and the next step may come before.
+  route.value = parse(location.hash);
 }
 
 /** Takes the one-time code out of the address, so that it is in no bookmark. */

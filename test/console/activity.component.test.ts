@@ -77,6 +77,22 @@ test('is narrowed by reason, method, account, cost and time; the address says so
   expect(faults).toEqual([]);
 });
 
+test('what is chosen before the browser has told of the step before keeps that step', async () => {
+  const { page } = await open('activity');
+  await shows(page, 3);
+  await page.evaluate(() => {
+    const labels = [...document.querySelectorAll('label')];
+    const cost = labels.find(({ textContent }) => textContent?.startsWith('Costs at least'));
+    const input = cost!.querySelector('input')!;
+    input.value = '0.0000001';
+    input.dispatchEvent(new Event('change', { bubbles: true }));
+    [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Follow')!.click();
+  });
+  await page.getByText(/^Following/).waitFor();
+  await shows(page, 2);
+  expect(addressOf(page)).toContain('minCost=0.0000001');
+});
+
 test('a link shows what it was copied from, and one that somebody made up does no harm', async () => {
   const { page, faults } = await open('activity?selector=0xd09de08a&verdict=sponsored&minCost=0.0000001');
   await shows(page, 2);

@@ -125,7 +125,15 @@ describe('a session', () => {
         codes.push(code);
         return route.continue({ postData: JSON.stringify({ token: own.authToken }) });
       });
+      const asked = Promise.withResolvers<void>();
+      await page.route('**/manage/v1/me', async (route) => {
+        await asked.promise;
+        return route.continue();
+      });
       await page.evaluate(() => (location.hash = '#code=a-fresh-one'));
+      // Nothing that the other one has read is shown meanwhile.
+      await page.getByText('token “other”').waitFor({ state: 'detached' });
+      asked.resolve();
       await page.getByText('token “tests”').waitFor();
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
       expect(codes).toEqual(['a-fresh-one']);

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLive } from '../live.js';
 import { Note } from '../parts/parts.js';
 import { matching, type Entry } from './entries.js';
@@ -9,7 +9,8 @@ const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
 /** A button and Ctrl-K, which open a search over everything that the token may read. */
 export function Search() {
   const [isOpen, setOpen] = useState(false);
-  useEffect(() => {
+  // With the button, so that no key is lost that comes right after it.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (
         event.key.toLowerCase() !== 'k' ||
