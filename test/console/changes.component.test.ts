@@ -141,15 +141,22 @@ test('a limit is made of each cycle, changed to another one, and offers the what
     expect(await limitOf(`of-${cycle}`)).toMatchObject({ spendingLimit: want });
   }
 
+  const sent: string[] = [];
+  page.on('response', (response) => {
+    const request = response.request();
+    if (request.method() === 'PATCH')
+      sent.push(`${response.status()} ${request.url()} ${request.postData()}`);
+  });
   await page.getByRole('button', { name: 'Change of month' }).click();
   const form = page.locator('form', { has: page.getByLabel('New threshold, instead of') });
   await form.getByLabel('New threshold, instead of').fill('0');
   await form.getByLabel('What does not fit').selectOption('Shadow');
   await form.getByLabel('Begins again').selectOption('never');
   await form.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('It counts alone, and refuses nothing.').waitFor();
+  await page.getByText('“of month” allows 0 from now on. It counts alone, and refuses nothing.').waitFor();
   const { enforcement, spendingLimit } = await limitOf('of-month');
-  expect({ enforcement, spendingLimit }).toEqual({
+  expect({ sent, enforcement, spendingLimit }).toEqual({
+    sent: [expect.stringMatching(/^200 .*\/policies\/shop-of-month .*"enforcement":"Shadow"/)],
     enforcement: 'Shadow',
     spendingLimit: { scope: 'PAYMASTER', thresholdType: 'COUNT', threshold: '0', never: {} },
   });

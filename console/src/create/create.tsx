@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { hrefOf, route } from '../route.js';
 import { Form } from '../parts/form.js';
 import { Note } from '../parts/parts.js';
@@ -75,10 +75,10 @@ function titleOf(step: (typeof all)[number]): string {
   return step === 'summary' ? 'Summary' : steps[step].title;
 }
 
-/** Has the focus once it is there: people who hear the page hear which step this is. */
+/** Has the focus once it is there, and not a moment later, when somebody may be elsewhere: people who hear the page hear which step this is. */
 function Heading({ children }: { readonly children: string }) {
   const place = useRef<HTMLHeadingElement>(null);
-  useEffect(() => place.current?.focus(), []);
+  useLayoutEffect(() => place.current?.focus(), []);
   return (
     <h2 ref={place} tabIndex={-1}>
       {children}

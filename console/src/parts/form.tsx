@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Mistake, Refused } from '../api.js';
 import {
   faultsIn,
@@ -157,7 +157,7 @@ export function OpenForm({
   readonly onClose?: () => void;
 }) {
   const place = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (onClose === undefined || place.current === null) return;
     place.current.open = true;
     place.current.querySelector('summary')?.focus({ preventScroll: true });
