@@ -233,9 +233,11 @@ test('back and forward keep what was entered, and so does a look at another page
   // What was changed since has to be looked at again before a later step.
   expect(await page.getByRole('link', { name: /Summary/ }).count()).toBe(0);
   await page.getByRole('link', { name: /Name and chain/ }).click();
-  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Kept');
+  await step(page, 'Name and chain');
+  const name = () => page.getByLabel('Name', { exact: true }).inputValue();
+  expect(await name()).toBe('Kept');
   await page.getByRole('button', { name: 'Begin anew' }).click();
-  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+  await until('nothing of it is left', async () => (await name()) === '');
   expect(await existing('paymasters')).not.toContain('kept');
 });
 
@@ -350,6 +352,7 @@ describe('a creation that fails in the middle', () => {
     await page.getByText('This exists already.').waitFor();
     await page.unroute('**/manage/v1/contracts');
     await page.getByRole('link', { name: /2\. Contract/ }).click();
+    await step(page, 'Contract');
     await page.getByLabel('Name', { exact: true }).fill('Better');
     await next(page);
     await step(page, 'Summary');
