@@ -49,6 +49,7 @@ function Those({ title, found }: { readonly title: string; readonly found: Found
       <h3>{title}</h3>
       <Table
         caption={`${title}, by day`}
+        id={({ day, reason }) => `${day} ${reason}`}
         rows={found.byReasonAndDay}
         columns={[
           { name: 'Day', of: ({ day }) => <Time>{day}</Time> },
@@ -58,6 +59,7 @@ function Those({ title, found }: { readonly title: string; readonly found: Found
       />
       <Table
         caption={`${title}, the first of each reason`}
+        id={({ decision }) => decision}
         rows={found.examples}
         columns={[
           {

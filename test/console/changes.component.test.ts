@@ -141,6 +141,8 @@ test('a limit is made of each cycle, changed to another one, and offers the what
     expect(await limitOf(`of-${cycle}`)).toMatchObject({ spendingLimit: want });
   }
 
+  // Until the last row has come, the others may move away from the mouse.
+  await page.getByRole('button', { name: 'Change of never' }).waitFor();
   const sent: string[] = [];
   page.on('response', (response) => {
     const request = response.request();

@@ -18,6 +18,7 @@ export function DecisionTable({
   return (
     <Table
       caption="Decisions"
+      id={({ id }) => id}
       rows={decisions}
       columns={[
         {

@@ -22,6 +22,7 @@ export function Summary({ onDone }: { readonly onDone: () => void }) {
       <p class="quiet">Nothing exists before you press the button. This will be created, in this order:</p>
       <Table
         caption="To be created"
+        id={({ kind, name }) => `${kind} ${name}`}
         rows={planned}
         columns={[
           { name: 'Resource', of: ({ kind, name }) => `${kind} “${name}”` },

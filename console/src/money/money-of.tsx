@@ -59,6 +59,7 @@ export function TokenIncome({ chains }: { readonly chains: readonly Sum[] }) {
     <Card title="Token income">
       <Table
         caption="Token income"
+        id={({ chainId, address }) => `${chainId} ${address}`}
         rows={rows}
         columns={[
           {

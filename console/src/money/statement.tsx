@@ -64,6 +64,7 @@ function OneAccount({ kind, account, chainId, lines }: Account) {
       </h3>
       <Table
         caption={`${title} ${account}`}
+        id={({ line, paymasterId }) => `${line} ${paymasterId}`}
         rows={lines.filter(isShown)}
         columns={[
           {

@@ -42,6 +42,7 @@ export function Changes() {
             <>
               <Table
                 caption="Changes"
+                id={({ id }) => id}
                 rows={items}
                 columns={[
                   { name: 'When', of: ({ at }) => <Time>{at}</Time> },

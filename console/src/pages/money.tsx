@@ -200,6 +200,7 @@ function Groups({
       )}
       <Table
         caption={`Spent by ${label.toLowerCase()}`}
+        id={({ group }) => group}
         rows={rest === undefined ? sums : [...sums, rest]}
         columns={columns}
         total={total}

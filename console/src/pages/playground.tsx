@@ -178,6 +178,8 @@ function Outcome({ explanation, chainId, request: shown }: Answer) {
           <Card title="Calls of the account">
             <Table
               caption="Calls"
+              // Of one answer: no row comes before another.
+              id={(_, index) => String(index)}
               rows={calls}
               columns={[
                 {
@@ -197,6 +199,7 @@ function Outcome({ explanation, chainId, request: shown }: Answer) {
             <Card title="Limits">
               <Table
                 caption="Limits"
+                id={(_, index) => String(index)}
                 rows={limits}
                 columns={[
                   { name: 'Limit', of: ({ name }) => name },

@@ -48,6 +48,7 @@ export function Tokens() {
           {(all) => (
             <Table
               caption="Tokens"
+              id={({ name }) => name}
               rows={all}
               columns={[
                 { name: 'Token', of: ({ name }) => name, by: ({ name }) => name },

@@ -82,6 +82,7 @@ export function Usage() {
             <Card title="All figures" aside={<Download path={path} file="usage.csv" />}>
               <Table
                 caption="All figures"
+                id={({ from, group }) => `${from} ${group}`}
                 rows={data.items}
                 columns={columnsOf(groups.find(([of]) => of === groupBy)?.[1] ?? groupBy, nameOfRow)}
               />

@@ -9,6 +9,7 @@ export function Funds({ accounts }: { readonly accounts: readonly Account[] }) {
   return (
     <Table
       caption="Accounts that pay"
+      id={({ chainId, kind, account }) => `${chainId} ${kind} ${account}`}
       rows={accounts}
       columns={[
         {

@@ -31,6 +31,7 @@ export function Notifications() {
         {({ items }) => (
           <Table
             caption="Notifications"
+            id={({ name }) => name}
             rows={items}
             columns={[
               { name: 'Receiver', of: ({ name }) => name },

@@ -69,7 +69,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
       </PlotSteps>
       <details>
         <summary>Show as a table</summary>
-        <Table caption={title} columns={columns} rows={rows} />
+        <Table caption={title} id={({ at }) => at} columns={columns} rows={rows} />
       </details>
     </figure>
   );

@@ -63,6 +63,9 @@ export function ProblemTable({
   return (
     <Table
       caption={caption}
+      id={({ check, noun, namespace, name, message }) =>
+        JSON.stringify([check, noun, namespace, name, message])
+      }
       rows={problems}
       columns={[
         {

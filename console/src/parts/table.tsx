@@ -15,11 +15,17 @@ type Order = { readonly name: string; readonly isUp: boolean };
 
 export function Table<T>({
   caption,
+  id,
   columns: given,
   rows,
   total,
 }: {
   readonly caption: string;
+  /**
+   * Which row it is, also after others have come before it: otherwise a button that somebody presses while the table is drawn again would
+   * act on another row.
+   */
+  readonly id: (row: T, index: number) => string;
   /** False: a column that is not for this token. */
   readonly columns: readonly (Column<T> | false)[];
   readonly rows: readonly T[];
@@ -69,7 +75,7 @@ export function Table<T>({
         </thead>
         <tbody>
           {shown.map((row, index) => (
-            <tr key={index}>{cells(row)}</tr>
+            <tr key={id(row, index)}>{cells(row)}</tr>
           ))}
         </tbody>
         {total !== undefined && (

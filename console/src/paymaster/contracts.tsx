@@ -39,6 +39,7 @@ export function Contracts({
         {(all) => (
           <Table
             caption="Contracts"
+            id={({ name }) => name}
             rows={all}
             columns={[
               {

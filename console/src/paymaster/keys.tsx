@@ -63,6 +63,7 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
         {(all) => (
           <Table
             caption="Keys"
+            id={({ name }) => name}
             rows={all}
             columns={[
               { name: 'Key', of: ({ name }) => <span class="whole">{name}</span>, by: ({ name }) => name },

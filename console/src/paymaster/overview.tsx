@@ -41,6 +41,7 @@ export function PaymasterTable({
       <OutcomeNote outcome={outcome} />
       <Table
         caption="Paymasters"
+        id={({ object }) => object}
         rows={all}
         columns={[
           {

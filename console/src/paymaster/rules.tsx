@@ -120,6 +120,9 @@ function RuleTable({
   return (
     <Table
       caption="Rules"
+      id={({ policy, policyType, name, campaign }) =>
+        policy?.id ?? JSON.stringify([policyType, name, campaign])
+      }
       rows={rows}
       columns={[
         { name: 'Rule', of: (row) => <Name {...row} />, by: ({ name }) => name },

@@ -19,6 +19,7 @@ export function Stoppable({
       <OutcomeNote outcome={outcome} />
       <Table
         caption="Paymasters"
+        id={({ object }) => object}
         rows={all}
         columns={[
           { name: 'Paymaster', of: ({ name }) => name },

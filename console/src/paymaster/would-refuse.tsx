@@ -114,6 +114,7 @@ function Refusals({ answer }: { readonly answer: Answer }) {
       {judged > 0 && first.length > 0 && (
         <Table
           caption="Accounts that meet it first"
+          id={({ sender }) => sender}
           rows={first}
           columns={[
             {
