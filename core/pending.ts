@@ -32,8 +32,8 @@ type Follower<T> = {
 
 /**
  * A promise whose followers are called when it ends, before `resolve` or `reject` returns, and not in a microtask of their own: what
- * waits for a turn of the store goes on in that turn. A follower must be the last thing that its caller does with shared state, since
- * it runs at once. Only the first end counts.
+ * waits for a turn of the store goes on in that turn. So `resolve` must be the last thing that is done with shared state: a follower may use
+ * that state at once. Only the first end counts.
  */
 export class Pending<T> implements PromiseLike<T> {
   #state: 'waits' | 'value' | 'error' = 'waits';

@@ -68,8 +68,6 @@ type Options = {
   readonly method?: string;
   readonly body?: object;
   readonly accept?: string;
-  /** The ETag of what is changed: another one means that somebody else has changed it. */
-  readonly ifMatch?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 };
@@ -82,7 +80,7 @@ const base = '..';
 const sessions = '/console/session';
 
 export async function request(path: string, options: Options = {}): Promise<Response> {
-  const { method = 'GET', body, accept = 'application/json', headers, ifMatch, signal } = options;
+  const { method = 'GET', body, accept = 'application/json', headers, signal } = options;
   const own = session.value;
   const response = await fetch(`${base}${path}`, {
     method,
@@ -91,7 +89,6 @@ export async function request(path: string, options: Options = {}): Promise<Resp
       accept,
       ...(own === undefined ? {} : { 'x-csrf-token': own.csrf }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal && { signal }),

@@ -37,7 +37,7 @@ export function choose(query: Readonly<Record<string, string | undefined>>): voi
 export function step(query: Readonly<Record<string, string | undefined>>): void {
   const { page, id, query: present } = route.value;
   location.hash = hrefOf(page, { ...present, ...query }, id);
-  // The browser tells of it later, and the next step may come before.
+  // The browser's event comes later, and the next step may come before it.
   route.value = parse(location.hash);
 }
 

@@ -1,9 +1,9 @@
 type Waiting = { readonly dueAt: number; readonly late: () => void };
 
-/** Deadlines of one length share a timer, because one of its own for each request costs more than reading a short body. */
-export type Deadlines = ReturnType<typeof createDeadlines>;
-
-/** Late ones are found at most a tenth of `withinMs` after their time. */
+/**
+ * Deadlines of one length, which share a timer: a timer for each request costs more than reading a short body. Late ones are found at most
+ * a tenth of `withinMs` after their time.
+ */
 export function createDeadlines(withinMs: number) {
   /** In the order in which they began, so the first one is due first. */
   const open = new Set<Waiting>();

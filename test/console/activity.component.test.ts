@@ -77,7 +77,7 @@ test('is narrowed by reason, method, account, cost and time; the address says so
   expect(faults).toEqual([]);
 });
 
-test('what is chosen before the browser has told of the step before keeps that step', async () => {
+test('two filters that are chosen at the same moment both count', async () => {
   const { page } = await open('activity');
   await shows(page, 3);
   await page.evaluate(() => {

@@ -194,7 +194,7 @@ test('the keyboard alone creates one', async () => {
   expect(await read('/policies/by-keys-a-day')).toMatchObject({
     spec: { spendingLimit: { threshold: '10' } },
   });
-  // Before there is a paymaster, a dry run of what belongs to it is answered so.
+  // Until the paymaster exists, a dry run of its contract or policy is answered with 400.
   expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
 });
 
@@ -241,7 +241,7 @@ test('back and forward keep what was entered, and so does a look at another page
   expect(await existing('paymasters')).not.toContain('kept');
 });
 
-describe('what is wrong is said at its field, aloud and in view', () => {
+describe('a mistake is shown at its field, aloud and in view', () => {
   const isAt = async (page: Page, label: string, says: RegExp): Promise<void> => {
     const control = page.getByLabel(label, { exact: true });
     const fault = page.locator('.fault').filter({ hasText: says });

@@ -61,7 +61,7 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Show as a table').first().click();
   expect(await page.getByRole('table', { name: 'Operations' }).textContent()).toMatch(/10$/);
-  // Before there is a paymaster, a dry run of what belongs to it is answered so.
+  // Until the paymaster exists, a dry run of its contract or policy is answered with 400.
   expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
 }, 300_000);
 

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { contrastsOf, cutIn, violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
 
-// Who is told of problems, below the list of them, of an organisation that has receivers. What is sent to whom: test/system/notifications.
+// The receivers of an organisation, below its problems. Which messages they get: test/system/notifications.
 
 const { open } = useConsole('notified');
 
@@ -63,5 +63,5 @@ test('nothing is cut in a narrow window, and both themes can be read', async () 
 
 test('where nobody is told, the page says who can change that', async () => {
   const { page } = await open('problems');
-  await page.getByText('Nobody is told of problems.').waitFor();
+  await page.getByText('Nobody gets notifications.').waitFor();
 });

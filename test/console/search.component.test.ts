@@ -247,7 +247,7 @@ describe.each([
   });
 });
 
-test('after signing out nothing of what was found is left, and the keys open nothing', async () => {
+test('after signing out no result is left, and the keys open nothing', async () => {
   const { page, close } = await signedIn(['read']);
   await opened(page);
   await finds(page, 'counter', 'Contract');

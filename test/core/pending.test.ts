@@ -94,7 +94,7 @@ test('a chain over it ends as the same chain over promises', async () => {
   );
 });
 
-test('what is known already is passed on at once, and what is thrown is handled as a rejection is', async () => {
+test('a value is passed on at once, and an error that is thrown is handled like a rejection', async () => {
   expect(after(1, (value) => value + 1)).toBe(2);
   expect(await after(Promise.resolve(1), (value) => value + 1)).toBe(2);
   const wrong = new Error('wrong');

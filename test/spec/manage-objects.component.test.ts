@@ -619,7 +619,7 @@ test('a notification of another organisation is not listed, its key is not shown
     });
 });
 
-// Tokens have tests of their own, and notifications are no objects.
+// Tokens have their own tests, and notifications are entries of the Organisation.
 const nounRows = manageEndpoints.filter(({ path }) => /^\/(?!tokens|notifications).*:name/.test(path));
 
 test.each(nounRows)('$method $path does not find an object of another organisation', async (row) => {

@@ -3,7 +3,7 @@ import { create } from '../paymaster/create-object.js';
 import { draft, keyFor } from './draft.js';
 import type { Planned } from './plan.js';
 
-/** Throws what the server would say of it now. Nothing is made. */
+/** Throws the server's objection, if it has one. Creates nothing. */
 export async function check({ noun, object, spec, kind }: Planned): Promise<void> {
   try {
     await request(`/manage/v1/${noun}/${object}?dryRun=true`, {

@@ -9,7 +9,7 @@ export type Sum = {
   readonly mined: number;
   readonly reverted: number;
   readonly spentWei: bigint;
-  /** Millionths of a dollar, of what has a price. Undefined: the service does not say. */
+  /** Millionths of a dollar, for the part that has a price. Undefined: the service does not know it. */
   readonly usd: bigint | undefined;
   /** The part of `spentWei` that has no price. */
   readonly unpricedWei: bigint;

@@ -152,7 +152,7 @@ function Groups({
   const rest = restOf(all, sums);
   const only = chains.length === 1 ? Number(chains[0]?.group) : undefined;
   const paymasterOf = ({ group }: Sum) => paymasters.find(({ paymasterId }) => paymasterId === group);
-  // A method belongs to a paymaster of one chain, too, but its name does not say of which.
+  // A method belongs to a paymaster of one chain, too, but its name does not show which.
   const chainId = (sum: Sum) => only ?? (groupBy === 'paymaster' ? paymasterOf(sum)?.chainId : undefined);
   const label = labelOf(groupBy);
   const nameOf = (sum: Sum) => {

@@ -5,7 +5,7 @@ import { OutcomeNote, useOutcome } from './form.js';
 import { Card, Shown, Time } from './parts.js';
 import { Table } from './table.js';
 
-/** Who is told of problems, as the platform has set it; each can be tried. */
+/** The receivers of notifications, as the platform has set them; each can be tried. */
 export function Notifications() {
   const told = useLive(
     'notifications',
@@ -26,7 +26,7 @@ export function Notifications() {
       <Shown
         live={told}
         isEmpty={({ items }) => items.length === 0}
-        empty="Nobody is told of problems. The platform can list a receiver in spec.notifications of your Organisation."
+        empty="Nobody gets notifications. The platform can list a receiver in spec.notifications of your Organisation."
       >
         {({ items }) => (
           <Table

@@ -127,7 +127,7 @@ async function raised(object: string, { name, generation }: NamedKey): Promise<R
   return request(path, {
     method: 'PATCH',
     body: { spec: { keys } },
-    ...(etag !== null && { ifMatch: etag }),
+    ...(etag !== null && { headers: { 'if-match': etag } }),
   });
 }
 

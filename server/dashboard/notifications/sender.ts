@@ -37,7 +37,7 @@ export function createNotificationSender(deps: Deps) {
   const { sources, client, log, metrics, everyMs } = deps;
   const states = createStates(deps.texts);
   const now = (): EpochMs => sources.usage.now();
-  const process = randomUUID();
+  const sender = randomUUID();
   const sent = metrics.counter<'outcome'>({
     name: 'paymaster_notifications_total',
     help: 'Posts to the receivers of notifications, by outcome: delivered or failed.',
@@ -53,7 +53,7 @@ export function createNotificationSender(deps: Deps) {
 
   async function leads(): Promise<boolean> {
     try {
-      isLeading = await states.lead(process, now(), 3 * everyMs);
+      isLeading = await states.lead(sender, now(), 3 * everyMs);
     } catch (error) {
       // While the database is away nobody else begins to lead.
       if (!isDomainError(error, 'UNAVAILABLE')) throw error;

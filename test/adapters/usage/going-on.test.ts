@@ -6,7 +6,7 @@ import { aLimit, aNeed, aRequest, chainId, contract } from '../../conformance/us
 import { aClock } from './clock.js';
 import { aDirectory, createFaultyStore } from './sqlite-usage.js';
 
-// Whoever pushes a request goes on within the store's turn. What he does there must find the rows of the commit, and may harm nobody.
+// A caller that pushes a request goes on within the store's turn. What it does there must find the rows of the commit, and may harm no other call.
 
 let directory: ReturnType<typeof aDirectory>;
 let store: SqliteUsageStore;
@@ -32,7 +32,7 @@ const counted = async (): Promise<number> => {
 /** The first call about a chain waits until its epoch is known; no later one does. */
 const begun = () => store.reserve(anOperation(0));
 
-describe('whoever goes on within a turn', () => {
+describe('a caller that goes on within a turn', () => {
   test('finds all that the turn has reserved, after a reservation, a refusal and an error', async () => {
     await begun();
     const asked = [
@@ -57,13 +57,13 @@ describe('whoever goes on within a turn', () => {
     expect(await store.liveCount(chainId)).toBe(threshold);
   });
 
-  test('and fails harms nobody whose answer comes after his', async () => {
+  test('and fails harms no call that is answered after it', async () => {
     await begun();
     const failing = store.push(anOperation(1)).then(() => {
-      throw new Error('a fault of his own');
+      throw new Error('a fault of the caller');
     });
     const others = [2, 3].map((nonce) => store.push(anOperation(nonce)));
-    await expect((async () => failing)()).rejects.toThrow('a fault of his own');
+    await expect((async () => failing)()).rejects.toThrow('a fault of the caller');
     expect(await Promise.all(others)).toEqual(others.map(() => ({ outcome: 'reserved' })));
   });
 

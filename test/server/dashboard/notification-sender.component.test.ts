@@ -261,7 +261,7 @@ test('an organisation that wants two events gets no others', async () => {
   expect(types()).toEqual(['key.expiring']);
 });
 
-test('what is wrong with a chain is told to those who use it alone, without what its message says of nodes and hosts', async () => {
+test('a problem of a chain goes only to organisations that use it, without the names of nodes and hosts', async () => {
   const { state, aSender, types } = anInstallation();
   const fallen = {
     type: 'PriceUsable',
