@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Address } from '../../core/units/address.js';
-import { readFiles } from '../../operator/validate/read-files.js';
+import { readFiles } from '../../operator/validate/validate.js';
 import { findRoot } from '../../standalone/root.js';
 import { say, type Terminal } from '../terminal.js';
 import { entryPointOf, type Wanted } from './facts.js';

@@ -2,7 +2,7 @@ import { parseManifest, type ManifestObject } from '../../adapters/manifests/par
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import { DomainError } from '../../core/errors.js';
-import { readFiles } from '../../operator/validate/read-files.js';
+import { readFiles } from '../../operator/validate/validate.js';
 import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';
 import { definitions } from '../../core/resources/schemas.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';

@@ -99,7 +99,7 @@ type Questions = {
 
 /** `entryPoint()` and `balanceOf(address)`. */
 const entryPointSelector: Hex = '0xb0d691fe';
-const balanceOf: Hex = '0x70a08231';
+export const balanceOf: Hex = '0x70a08231';
 
 function questionsOf({ layouts, signers }: AcceptanceDeps, profile: ProfileConfig): Questions {
   const keys = new Map(filesOf(profile).map((file) => [file, signers.get(file)]));

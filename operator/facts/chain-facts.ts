@@ -23,8 +23,15 @@ import {
   type Reachability,
 } from './facts.js';
 import { createProbe, type Probe } from './probe.js';
-import { askRound, collectQuestions, nothingKnown, type FactMemory, type Look, type Round } from './round.js';
-import { lookAtSigning } from './signing-look.js';
+import {
+  askRound,
+  collectQuestions,
+  nothingKnown,
+  type FactMemory,
+  type Look,
+  type Round,
+  lookAtSigning,
+} from './round.js';
 import type { Usability } from './usability.js';
 
 /**

@@ -33,10 +33,10 @@ import {
   tokenLossFinding,
   troubledKeys,
   usageFinding,
+  priceFinding,
+  recall,
 } from './findings.js';
 import { dollarOf } from '../../core/pricing/native-price.js';
-import { priceFinding } from './price-finding.js';
-import { recall } from './recall.js';
 import { runAll, type StatusWriter } from './status.js';
 
 type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {

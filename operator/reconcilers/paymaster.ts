@@ -29,15 +29,12 @@ import type { PlatformView } from '../facts/platform-view.js';
 import type { ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { writeContracts, writeOrphans, writePolicies, type ReportedPolicies } from './children.js';
-import type { ConnectionSecretWriter } from './connection-secret.js';
-import { contractFindings, noFundingWallet, signerFinding } from './findings.js';
-import { fundedFinding } from './funded-finding.js';
+import { type ConnectionSecretWriter, secretWaits } from './connection-secret.js';
+import { contractFindings, noFundingWallet, signerFinding, recall } from './findings.js';
+import { fundedFinding, servingFinding } from './serving-finding.js';
 import { recallProfile } from './chain.js';
 import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
-import { recall } from './recall.js';
-import { secretWaits } from './secret-waits.js';
-import { servingFinding } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
 type PaymasterReconcilerDeps = {

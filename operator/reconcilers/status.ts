@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDomainError } from '../../core/errors.js';
-import { setConditions, type Finding } from '../../core/meta/conditions.js';
+import { setConditions, type Finding, finding } from '../../core/meta/conditions.js';
 import { keyOf, type Condition } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Cache } from '../cache.js';
+import type { Cache, RootKind } from '../cache.js';
 import type { Pace } from '../../adapters/pace.js';
 import type { Announcer } from './announcer.js';
+import type { Reconcile } from '../runtime/controller.js';
 
 type Status<K extends Kind> = NonNullable<Resources[K]['status']>;
 
@@ -72,4 +73,27 @@ export async function runAll(
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, actions.length) }, work));
   if (errors.length > 0) throw errors[0];
+}
+
+type Deps = { readonly cache: Pick<Cache, 'leavingAt'>; readonly statuses: StatusWriter };
+
+/** After the root was reconciled without them, the statuses of its objects that are being deleted. */
+export function withLeaving(root: RootKind, reconcile: Reconcile, deps: Deps): Reconcile {
+  return async (key) => {
+    const result = await reconcile(key);
+    await runAll(
+      deps.cache.leavingAt(root, key).map((object) => () => writeDeleting(deps, object.kind, object)),
+    );
+    return result;
+  };
+}
+
+async function writeDeleting<K extends Kind>(
+  { statuses }: Deps,
+  kind: K,
+  object: Resources[K],
+): Promise<void> {
+  const { conditions: _, observedGeneration: __, ...rest } = object.status ?? {};
+  const findings = [finding('Programmed', 'Deleting'), finding('Ready', 'Deleting')];
+  await statuses.write(kind, object, findings, rest as never);
 }

@@ -7,7 +7,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { parseAddress } from '../../core/units/address.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
-import { probeTokenPayment } from '../../operator/facts/token-probe.js';
+import { probeTokenPayment } from '../../operator/facts/probe-operation.js';
 import { buildAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

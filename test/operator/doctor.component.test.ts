@@ -11,7 +11,7 @@ import { noMetrics } from '../../core/metrics.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
-import { doctor, type DoctorReport } from '../../operator/doctor/doctor.js';
+import { doctor, type DoctorReport } from '../../operator/doctor/diagnose.js';
 import { usualMulticall3 } from '../../operator/doctor/node-facts.js';
 import { startAnvil } from '../../standalone/dev-chain/anvil.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
