@@ -11,17 +11,15 @@ import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { FundsSamples } from '../ledger/funds.js';
-import { accountName } from './balances.js';
+import { accountName } from '../../core/usage/accounts.js';
 import { ChainFollower } from './chain-follower.js';
-import type { ChainFollowerDeps } from './chain-follower-deps.js';
+import type { ChainFollowerDeps, FollowerLedger, Round } from './round.js';
 import type { FundsWatch } from './funds-watch.js';
 import type { LossReporter } from './loss-reporter.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
 import { Progress, type Stall } from './progress.js';
-import { ReadAllowance } from './read-allowance.js';
-import type { FollowerLedger } from './records.js';
-import type { Round } from './round.js';
+import { ReadAllowance } from './new-account.js';
 
 export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: ChainFollowerDeps['usage'] & Pick<UsageStore, 'dropCommits' | 'liveCount'>;

@@ -10,7 +10,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ReportBoard } from '../ops/report-board.js';
 import type { ConfigView } from '../view/config-view.js';
 import { organisationPercent, percentOf, servesByDefault, type ServedChain } from '../view/served-chain.js';
-import { accountName } from './balances.js';
+import { accountName } from '../../core/usage/accounts.js';
 import { inUseMs } from './meter.js';
 
 const lookEveryMs = 5_000;

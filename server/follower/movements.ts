@@ -2,11 +2,10 @@ import type { Movement, MovementKind } from '../../core/ledger/movement.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { accountName } from './balances.js';
+import { accountName } from '../../core/usage/accounts.js';
 import type { BalanceEvent } from './balance-events.js';
 import { operationId, type MinedOperation } from './mined.js';
-import type { Settled } from './settlement.js';
-import type { Loss } from './unpaid.js';
+import type { Settled, Loss } from './settlement.js';
 
 // What operations and events add to the movements of accounts. Nothing is read here.
 

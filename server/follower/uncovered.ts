@@ -6,12 +6,12 @@ import type { MinedOperation } from './mined.js';
 import type { Keeper, Sum } from './movements.js';
 import type { Watched } from './scan.js';
 import type { Source } from './source.js';
-import { mostTries, pauseAfter } from './unread.js';
+import { mostTries, pauseAfter } from './backlog.js';
 
 export type Kept = { readonly operation: MinedOperation; readonly keeper: Keeper };
 
 /** Blocks that were settled without the events of their balances, and what was recorded of them: events are added to it later. */
-export type Hole = {
+type Hole = {
   readonly from: number;
   readonly to: number;
   readonly tries: number;

@@ -3,13 +3,16 @@ import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js'
 import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { serveFunctions } from '../../core/userop/added-functions.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
-import { partsWith, serveParts } from '../../core/policy/derived.js';
+import { partsWith, serveParts, asking, sharesOf, type ServedPolicies } from '../../core/policy/derived.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
-import { toAddressKey } from '../../core/units/address.js';
+import { toAddressKey, zeroAddress } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { isOfAll, serveCampaigns, type Campaigns } from './campaigns.js';
 import { serveKeys, type ServedKey } from './served-keys.js';
 import type { Sharing } from './sharing.js';
+import type { PolicyShare } from '../../core/policy/kind.js';
+import { modes } from '../../core/policy/modes.js';
+import type { HostPolicy } from '../../core/policy/policy-hosts.js';
 
 /**
  * One paymaster as requests need it: look-ups instead of lists, integers instead of text. A hundred thousand of these
@@ -96,4 +99,36 @@ export function isOwner(
   return tokens.some(
     (token) => token.sha256 === sha256 && (token.validUntil === undefined || now < token.validUntil),
   );
+}
+
+/** A limit as it is configured now, with the counter of its present window; undefined: it is not served. */
+export function limitNow(
+  paymaster: ServedPaymaster | undefined,
+  policyId: string,
+  now: EpochMs,
+): PolicyShare | undefined {
+  const nothing = { sender: toAddressKey(zeroAddress), cost: { wei: 0n, usdPerNative: 0n }, now } as const;
+  for (const served of partsOf(paymaster))
+    for (const mode of modes) {
+      const share = sharesOf(served, mode, nothing).find(({ policy }) => policy.policyId === policyId);
+      if (share !== undefined) return share;
+    }
+  return undefined;
+}
+
+/** A policy that asks a host, as it is configured now, and whose it is; undefined: it is not served. */
+export function hostNow(
+  paymaster: ServedPaymaster | undefined,
+  policyId: string,
+): { readonly organisation: string; readonly policy: HostPolicy } | undefined {
+  const policy = partsOf(paymaster)
+    .flatMap((served) => asking.flatMap((kind) => kind.policies(served)))
+    .find((each) => each.policyId === policyId);
+  return policy && paymaster && { organisation: paymaster.namespace, policy };
+}
+
+/** Those without a campaign, and those of each. */
+function partsOf(paymaster: ServedPaymaster | undefined): readonly ServedPolicies[] {
+  if (paymaster === undefined) return [];
+  return [paymaster, ...Array.from(paymaster.campaigns?.active.values() ?? [], ({ judges }) => judges)];
 }

@@ -19,7 +19,7 @@ import { plusMs, type Clock, type EpochMs, type EpochSeconds } from '../../../co
 import { gweiCeil } from '../../../core/units/wei.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
-import type { FollowerLedger } from '../../../server/follower/records.js';
+import type { FollowerLedger } from '../../../server/follower/round.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { buildAccount, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';

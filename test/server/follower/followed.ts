@@ -13,7 +13,7 @@ import { parseAddress, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
-import type { ChainFollowerDeps } from '../../../server/follower/chain-follower-deps.js';
+import type { ChainFollowerDeps } from '../../../server/follower/round.js';
 import {
   aLimit,
   anAddress,
