@@ -1,5 +1,6 @@
 import { isSameNumber } from '../../core/units/decimal-text.js';
-import { DomainError, invalidInput, type Problem } from '../../core/errors.js';
+import { DomainError, invalidInput, quote, type Problem } from '../../core/errors.js';
+import { isObject } from '../../core/schema/json-value.js';
 
 /** Each value is compared with its text, which takes microseconds. The largest in real use are the 10,000 addresses of a paymaster in a what-if. */
 const maxValues = 12_000;
@@ -30,6 +31,18 @@ export function parseJson(text: string): unknown {
   }
   if (problems.length > 0) throw invalidInput(problems);
   return value;
+}
+
+/** A body that is an object. Throws INVALID_INPUT. */
+export function requireObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (isObject(body)) return body;
+  throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
+}
+
+/** Members of a body that are not among those that are known; `expected` names these for people. */
+export function otherMembers(body: object, known: readonly string[], expected: string): readonly Problem[] {
+  const others = Object.keys(body).filter((member) => !known.includes(member));
+  return others.map((member) => ({ field: 'body', expected, value: quote(member) }));
 }
 
 /** No body in real use has a tenth as many levels. */

@@ -1,5 +1,7 @@
-import { invalidInput, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
+import { requireObject } from './json.js';
+import type { RateLimiter } from './rate-limit.js';
 import { zeroAddress } from '../../core/units/address.js';
 import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
@@ -9,6 +11,15 @@ export type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<
 
 /** Each delivery calls somebody's host; this is enough to try things out. */
 export const deliveriesAtOnce = { requests: 10, perSeconds: 10 } as const;
+
+/** Throws RATE_LIMITED after too many deliveries of one organisation. */
+export function takeDelivery(deliveries: RateLimiter, organisation: string): void {
+  const retryAfterSeconds = deliveries.take(organisation, deliveriesAtOnce);
+  if (retryAfterSeconds > 0)
+    throw new DomainError('RATE_LIMITED', 'The organisation has sent too many test deliveries', {
+      retryAfterSeconds,
+    });
+}
 
 /** An operation that calls nothing, with every field that a host may look at. */
 export const sampleOperation: Sample['userOp'] = {
@@ -27,8 +38,7 @@ export const sampleOperation: Sample['userOp'] = {
 
 /** All members are optional, and so is the body. Throws INVALID_INPUT. */
 export function parseSample(body: unknown = {}): Sample {
-  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
-  const { webhookData = {}, userOp = sampleOperation } = body;
+  const { webhookData = {}, userOp = sampleOperation } = requireObject(body);
   if (!isObject(userOp)) throw invalidInput({ field: 'userOp', expected: 'an object', value: quote(userOp) });
   return { webhookData, userOp };
 }
