@@ -26,8 +26,7 @@ import { platformChains } from './platform/chains.js';
 import { platformOrganisations, platformProblems } from './platform/organisations.js';
 import { notificationEndpoints } from './notifications/endpoints.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
-import { createPolicy, listPolicies } from './policies.js';
-import { activatePolicy, deactivatePolicy } from './policy-state.js';
+import { createPolicy, listPolicies, activatePolicy, deactivatePolicy } from './policies.js';
 import {
   createSmartContract,
   deleteSmartContract,
@@ -54,7 +53,7 @@ export const documentEndpoints: readonly Endpoint[] = [
   activatePolicy,
 ];
 
-export { managePrefix } from './manage/prefix.js';
+export { managePrefix } from './call.js';
 
 /** Below `/manage/v1` too, for tokens of the platform alone. */
 export const platformEndpoints: readonly Endpoint[] = [

@@ -10,7 +10,7 @@ import type { Tools } from './deps.js';
 import type { PaymasterCall } from './call.js';
 import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
-import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policy-lookup.js';
+import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policies.js';
 import { updateLimitSchema, type UpdateLimit } from './schemas.js';
 import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';

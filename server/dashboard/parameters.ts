@@ -1,5 +1,6 @@
 import { invalidInput, quote, type Problem } from '../../core/errors.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
+import { isObject, parseJson } from '../../core/schema/json-value.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { isHexBytes, hexSize, type Hex } from '../../core/units/hex.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
@@ -182,4 +183,15 @@ export function text(description: string, maxLength: number): Parameter<string> 
     expected: `1 to ${maxLength} visible ASCII characters`,
     parse: (given) => (/^[\x21-\x7e]+$/.test(given) && given.length <= maxLength ? given : undefined),
   };
+}
+
+/** Where a page ends, as a text that says nothing that its caller does not know. */
+export function encodeCursor(content: object): string {
+  return Buffer.from(JSON.stringify(content)).toString('base64url');
+}
+
+/** Anyone can write a cursor: empty for a text that is not one, and its members may be anything. */
+export function decodeCursor(text: string): Readonly<Record<string, unknown>> {
+  const content = parseJson(Buffer.from(text, 'base64url').toString());
+  return isObject(content) ? content : {};
 }

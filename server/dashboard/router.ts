@@ -10,7 +10,7 @@ import type { BodyAdmission } from '../http/body-admission.js';
 import { parseBody, readBody } from './body.js';
 import type { CredentialOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
-import type { EndedSessions } from './console/ended-sessions.js';
+import type { EndedSessions } from './console/sessions.js';
 import type { Spending } from './costs.js';
 import type { Tools } from './deps.js';
 import type { Reply } from './call.js';
@@ -18,7 +18,7 @@ import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
 import { doOnce, isDoneOnce } from './idempotency.js';
 import { readParameters } from './parameters.js';
-import { recorded } from './recorded-writes.js';
+import { recordedWrites } from './writes.js';
 import { goneSignal, send } from './send.js';
 
 export type RouterDeps = {
@@ -64,7 +64,8 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
           }),
         };
         const work = async () => {
-          const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
+          const writes = recordedWrites(tools, principal, requestId);
+          const reply = await endpoint.handle({ ...tools, writes }, call);
           logWrite(endpoint, caller, reply, { tools, response });
           return reply;
         };

@@ -21,7 +21,7 @@ import {
   updateContractSchema,
   type CreateContract,
 } from './schemas.js';
-import { byAge, paymasterIdOfCall, renderContract } from './views.js';
+import { byAge, renderContract } from './views.js';
 
 const names = arrayOf(text);
 const schema = record({
@@ -128,7 +128,7 @@ export const deleteSmartContract = endpoint({
     const found = await findContract(tools, call.paymaster, address);
     await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', keyOf(found)));
     return {
-      programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address),
+      programmed: await tools.programmed.deleted(call.principal.tenant, found),
       object: found,
     };
   },

@@ -17,6 +17,14 @@ import { wideningIn } from '../../core/resources/widening-fields.js';
 import { given } from '../../core/units/given.js';
 import { createTurns } from '../../adapters/turns.js';
 import { createdAtAnnotation } from './views.js';
+import { inTime } from '../../adapters/within-deadline.js';
+import { objectIdOf } from '../../core/config/ids.js';
+import type { Tenant } from '../../core/config/tenant.js';
+import type { ChangeLog, ChangeWrite } from '../../core/ledger/change.js';
+import type { ObjectNames } from '../../core/ledger/object-names.js';
+import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
+import { changeOf, type Versions } from '../../core/resources/object-change.js';
+import type { Principal } from './auth.js';
 
 /** Field manager of everything that the dashboard API writes. */
 export const dashboardManager = 'paymaster-dashboard';
@@ -30,12 +38,12 @@ type Plan<K extends Kind> = (
 ) => Promise<Spec<K> | undefined> | Spec<K> | undefined;
 
 /** What the dashboard owns after the change; undefined when nothing changes. */
-export type Edit<K extends Kind> = (
+type Edit<K extends Kind> = (
   current: Resources[K],
   owned: OwnedFields<Resources[K]['spec']>,
 ) => OwnedFields<Resources[K]['spec']> | undefined | Promise<OwnedFields<Resources[K]['spec']> | undefined>;
 
-export function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
+function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
   return async (current, owned) => {
     const spec = await plan(current, owned.spec);
     return spec && { ...owned, spec };
@@ -225,4 +233,77 @@ type Managed = { readonly manager: string; readonly fields: readonly string[] };
 
 function isOurs(manager: string): boolean {
   return manager === dashboardManager || hands.includes(manager);
+}
+
+/** An answer waits no longer for a record. One that comes too late is missing, and the log says so. */
+const patienceMs = 2_000;
+/** As reasons of Kubernetes are written. */
+const reasons = { created: 'Created', changed: 'Changed', deleted: 'Deleted' } as const;
+
+type Recording = Pick<Ambient, 'clock' | 'log'> & {
+  readonly writes: Writes;
+  readonly events?: EventRecorder;
+  readonly changes?: Pick<ChangeLog, 'record'>;
+  readonly names?: Pick<ObjectNames, 'keep'>;
+};
+
+/**
+ * The writes of one call, which are recorded with its token and request. The write comes first and stands, whatever becomes of its
+ * record: a stop must work while the database is away.
+ */
+export function recordedWrites(
+  { changes, names, events, writes, clock, log }: Recording,
+  { tenant, tokenName }: Pick<Principal, 'tenant' | 'tokenName'>,
+  requestId: string,
+): Writes {
+  const author = { name: tokenName, requestId };
+
+  async function record(versions: Versions): Promise<void> {
+    const object = versions.after ?? versions.before;
+    const write = changeOf(versions, { at: clock.now(), organisation: tenant, author });
+    events?.record({ object, type: 'Normal', reason: reasons[write.action], note: noteOf(write) });
+    const late = () => new DomainError('UNAVAILABLE', 'the database does not answer in time');
+    const name = versions.after === undefined ? nameOf(tenant, object) : [];
+    const kept = Promise.all([changes?.record(write), name.length > 0 && names?.keep(name)]);
+    try {
+      await inTime(patienceMs, kept, late);
+    } catch (error) {
+      log.warn('change not recorded', { requestId, kind: object.kind, object: object.metadata.name, error });
+    }
+  }
+
+  const edit = async <K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]> => {
+    let before: Resources[K] | undefined;
+    const after = await writes.edit<K>(kind, key, (current, owned) => {
+      before = current;
+      return plan(current, owned);
+    });
+    // A caller who asks for a state that exists already must not become its author.
+    if (before?.metadata.generation !== after.metadata.generation) await record({ before, after });
+    return after;
+  };
+  return {
+    async create(...what) {
+      const after = await writes.create(...what);
+      await record({ before: undefined, after });
+      return after;
+    },
+    change: (kind, key, plan) => edit(kind, key, asEdit(plan)),
+    edit,
+    async remove(...what) {
+      const before = await writes.remove(...what);
+      await record({ before, after: undefined });
+      return before;
+    },
+  };
+}
+
+/** Values are left out: who may read events may not be meant to read them. */
+function noteOf({ author, fields }: ChangeWrite): string {
+  return `By token ${author.name}, request ${author.requestId}: ${fields.map(({ field }) => field).join(', ')}`;
+}
+
+function nameOf(organisation: Tenant, { kind, metadata, spec }: AnyResource) {
+  if (kind !== 'Paymaster' && kind !== 'PaymasterPolicy') return [];
+  return [{ organisation, kind, id: objectIdOf[kind](organisation, metadata.name), shown: spec.name }];
 }

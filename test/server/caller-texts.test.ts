@@ -16,7 +16,7 @@ import { isHexBytes } from '../../core/units/hex.js';
 import { parseInstant } from '../../core/units/time.js';
 import { parseEther } from '../../core/units/wei.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import { parseCursor } from '../../server/dashboard/ledger/cursor.js';
+import { parseCursor } from '../../server/dashboard/ledger/range.js';
 import * as parameters from '../../server/dashboard/parameters.js';
 import { parseJson } from '../../server/http/json.js';
 import { cleanRequestId, createRequestIds } from '../../server/http/request-id.js';

@@ -9,12 +9,11 @@ import type { ChainSpec } from '../../../core/resources/chain.js';
 import { findChain } from '../paymasters.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, reading } from '../endpoint.js';
 import { uuid } from '../parameters.js';
 import { about, coins, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
-import type { Questions } from './fair-ledger.js';
+import { type Questions, requireLedger } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
-import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const dayMs = 86_400_000;
@@ -92,13 +91,11 @@ const fundsShape = shapeOf<Held & { readonly paymasters: readonly string[] }>()(
 });
 
 export const fundsEndpoint = endpoint({
+  ...reading,
   operationId: 'getFunds',
   summary: 'What the accounts that pay hold, each named once, and for how long it lasts',
-  method: 'get',
   path: '/funds',
-  scope: 'organisation',
   needs: ['read', 'finance'],
-  cost: 'reading',
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   form: 'table',
   schema: listSchemaOf(fundsShape.schema),

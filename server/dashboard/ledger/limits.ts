@@ -12,7 +12,7 @@ import { noCost } from '../../../core/usage/unit.js';
 import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
 import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, reading } from '../endpoint.js';
 import { address, uuid } from '../parameters.js';
 import { about, listSchemaOf, orNull, shapeOf, wholeList } from '../shape.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
@@ -76,13 +76,10 @@ const limitShape = shapeOf<Limit>()({
 });
 
 export const limitsEndpoint = endpoint({
+  ...reading,
   operationId: 'getLimits',
   summary: 'How much of each spending limit is used now',
-  method: 'get',
   path: '/limits',
-  scope: 'organisation',
-  needs: ['read'],
-  cost: 'reading',
   parameters: {
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     sender: address('The account whose share of limits per account is shown.'),

@@ -5,8 +5,8 @@ import { DomainError, invalidInput, quote, type Problem } from '../../../core/er
 import { namedKey, type NamedKeySpec } from '../../../core/resources/named-key.js';
 import type { Paymaster } from '../../../core/resources/paymaster.js';
 import { validateResource } from '../../../core/resources/validate.js';
-import { isObject } from '../../../core/schema/json-value.js';
 import { parseInstant } from '../../../core/units/time.js';
+import { requireObject } from '../../http/json.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, type Body } from '../endpoint.js';
@@ -66,9 +66,8 @@ type NewKey = Omit<NamedKeySpec, 'generation'>;
 const body: Body<NewKey> = {
   schemas: [published(asked)],
   example: { name: 'web', campaign: 'winter-2026' },
-  parse(_tools, given) {
-    if (!isObject(given))
-      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
+  parse(_tools, body) {
+    const given = requireObject(body);
     // Judged as in a manifest.
     const problems: Problem[] = validateResource('Paymaster', {
       metadata: { name: 'any', namespace: 'any' },

@@ -1,5 +1,7 @@
 import { renderYaml } from '../../../adapters/manifests/yaml.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
+import { paymasterIdOf } from '../../../core/config/ids.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
 import { isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import { apiVersion, type ObjectKey } from '../../../core/meta/meta.js';
@@ -176,6 +178,18 @@ export async function present<K extends NounKind>(
   const object = await tools.resources.get(noun.kind, key);
   if (object === undefined) throw unknown(noun, key);
   return object;
+}
+
+/** What is served of a paymaster. Throws NOT_FOUND. */
+export async function servedConfig(
+  { configs }: Pick<Tools, 'configs'>,
+  { principal }: Call,
+  { metadata: { name } }: Resources['Paymaster'],
+): Promise<PaymasterConfig> {
+  const served = await configs.getPaymaster(paymasterIdOf(principal.tenant, name));
+  if (served === undefined)
+    throw new DomainError('NOT_FOUND', `The paymaster ${quote(name)} is not served yet`);
+  return served.config;
 }
 
 /** Throws NOT_FOUND for a name that no object can have. */

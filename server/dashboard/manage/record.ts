@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Tenant } from '../../../core/config/tenant.js';
-import { invalidInput, quote } from '../../../core/errors.js';
+import { invalidInput } from '../../../core/errors.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { arrayOf, openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
-import { isObject } from '../../../core/schema/json-value.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import { given } from '../../../core/units/given.js';
+import { otherMembers, requireObject } from '../../http/json.js';
 import type { Tools } from '../deps.js';
 import type { Body } from '../endpoint.js';
 import { text, uuid } from '../record-schemas.js';
@@ -127,15 +127,8 @@ export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<Writte
 }
 
 function readBody(_tools: Tools, body: unknown): WrittenBody {
-  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
-  const others = Object.keys(body).filter((each) => !known.includes(each));
-  if (others.length > 0)
-    throw invalidInput(
-      others.map((each) => ({
-        field: 'body',
-        expected: 'made of name, labels and spec',
-        value: quote(each),
-      })),
-    );
-  return body;
+  const written = requireObject(body);
+  const others = otherMembers(written, known, 'made of name, labels and spec');
+  if (others.length > 0) throw invalidInput(others);
+  return written;
 }

@@ -2,10 +2,10 @@ import { DomainError, invalidInput, isDomainError, quote, type Problem } from '.
 import { type DashboardToken, tokenScopes } from '../../../core/resources/dashboard-token.js';
 import { validateName, validateResource } from '../../../core/resources/validate.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
-import { isObject } from '../../../core/schema/json-value.js';
 import { keyOf } from '../../../core/meta/meta.js';
 import { given } from '../../../core/units/given.js';
 import { parseInstant, type EpochMs } from '../../../core/units/time.js';
+import { requireObject } from '../../http/json.js';
 import type { Principal } from '../auth.js';
 import { newAuthToken } from '../auth-token.js';
 import type { Tools } from '../deps.js';
@@ -66,9 +66,8 @@ type NewToken = Pick<DashboardToken['spec'], 'name' | 'scopes' | 'expiresAt'>;
 const body: Body<NewToken> = {
   schemas: [record({ name, scopes }, { expiresAt: { type: 'string', format: 'date-time' } })],
   example: { name: 'on-call', scopes: ['read', 'stop'], expiresAt: '2027-01-01T00:00:00Z' },
-  parse(_tools, given) {
-    if (!isObject(given))
-      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
+  parse(_tools, body) {
+    const given = requireObject(body);
     const spec = Object.fromEntries(Object.entries(given).filter(([name]) => !ours.includes(name)));
     // The hash is ours; everything else is judged as in a manifest.
     const problems: Problem[] = validateResource('DashboardToken', {

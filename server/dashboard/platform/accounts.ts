@@ -7,7 +7,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { gwei, gweiToWei } from '../../../core/units/wei.js';
 import { endpoint } from '../endpoint.js';
 import { accountShape, accountsOfProfile, readAccounts, type Held } from '../ledger/funds.js';
-import { ledgerOff } from '../ledger/require-ledger.js';
+import { ledgerOff } from '../ledger/fair-ledger.js';
 import { address, time, wei } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
 import { about, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';

@@ -1,6 +1,5 @@
 import { findCondition } from '../../../core/meta/conditions.js';
-import { createLimited } from '../../../core/problems/limited.js';
-import { problemsOf } from '../../../core/problems/problems.js';
+import { problemsAmong } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Chain } from '../../../core/resources/chain.js';
 import type { Cursor } from '../../../core/usage/follower-step.js';
@@ -42,7 +41,7 @@ const chainShape = shapeOf<Followed>()({
   problems: [
     about(problemsSchema, 'Of the chain and its versions.'),
     [problemExample],
-    (chain) => problemsOf(chain, { now: chain.now, limited: createLimited() }).map(renderProblem),
+    (chain) => problemsAmong([chain], chain.now).map(renderProblem),
   ],
 });
 

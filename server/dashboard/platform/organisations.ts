@@ -4,8 +4,7 @@ import { organisationIdOf } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { DomainError, isDomainError, quote } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
-import { createLimited } from '../../../core/problems/limited.js';
-import { problemsOf } from '../../../core/problems/problems.js';
+import { problemsAmong } from '../../../core/problems/problems.js';
 import { problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
@@ -57,7 +56,7 @@ const organisationShape = shapeOf<Shown>()({
   problems: [
     about(problemsSchema, 'Of the Organisation itself.'),
     [],
-    (shown) => problemsOf(shown, { now: shown.now, limited: createLimited() }).map(renderProblem),
+    (shown) => problemsAmong([shown], shown.now).map(renderProblem),
   ],
 });
 
