@@ -1,19 +1,19 @@
+import type { Timers } from '../adapters/timers.js';
 import type { Ambient } from '../core/ambient.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import type { ForeignChange } from '../core/resources/foreign-change.js';
-import type { TenantAccess } from '../core/tenant-access.js';
-import type { Timers } from '../adapters/timers.js';
-import type { Cache } from './cache.js';
-import type { Keys } from './reconcilers/mapping.js';
+import { paymasterIdOf } from '../core/config/ids.js';
 import { tenantGenerationOf, tenantOf } from '../core/config/tenant.js';
 import { tombstoneMs } from '../core/config/tombstone.js';
-import { listsIn } from '../core/policy/derived.js';
-import { paymasterIdOf } from '../core/config/ids.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
-import { type EpochMs, plusMs } from '../core/units/time.js';
-import type { Paymaster } from '../core/resources/paymaster.js';
-import { organisationOf } from './reconcilers/organisation.js';
 import type { Logger } from '../core/log.js';
+import { formatKey, keyOf } from '../core/meta/meta.js';
+import { listsIn } from '../core/policy/derived.js';
+import type { ForeignChange } from '../core/resources/foreign-change.js';
+import type { Paymaster } from '../core/resources/paymaster.js';
+import type { TenantAccess } from '../core/tenant-access.js';
+import { plusMs, type EpochMs } from '../core/units/time.js';
+import type { Cache } from './cache.js';
+import type { Keys } from './reconcilers/mapping.js';
+import { organisationOf } from './reconcilers/organisation.js';
 import { createRepetition } from './runtime/repeat.js';
 
 /** Puts back what others delete or change of what the operator has written: soon after it is told, and all of it every ten minutes. */

@@ -1,19 +1,19 @@
 import type { Ambient } from '../core/ambient.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { PolicyHosts } from '../core/policy/policy-hosts.js';
+import type { Reports } from '../core/policy/reports.js';
 import { given } from '../core/units/given.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { TokenAccounts } from './decision/token/token-accounts.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createFundsWatch } from './follower/funds-watch.js';
-import { type LossReporter, createLossReporter } from './follower/loss-reporter.js';
+import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import type { Recording } from './ledger/recording.js';
 import type { Instruments } from './ops/instruments.js';
-import { type ServingNotes, createServingNotes } from './ops/serving-notes.js';
+import { createServingNotes, type ServingNotes } from './ops/serving-notes.js';
 import type { ConfigView } from './view/config-view.js';
-import type { PolicyHosts } from '../core/policy/policy-hosts.js';
-import type { Reports } from '../core/policy/reports.js';
 import { hostNow, limitNow } from './view/served-paymaster.js';
 
 type FollowDeps = Pick<Ambient, 'clock' | 'log'> & {

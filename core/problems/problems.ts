@@ -1,19 +1,19 @@
+import { budgetsOf } from '../config/budgets.js';
+import type { UsageRow } from '../ledger/query.js';
 import { conditionReasons, type ReasonText } from '../meta/condition-reasons.js';
 import { remedyOf } from '../meta/condition-remedies.js';
 import { findCondition } from '../meta/conditions.js';
 import type { Condition } from '../meta/meta.js';
-import { type AnyResource, type Kind, kindNames } from '../resources/kinds.js';
+import { dataOf, policyKindOf } from '../policy/derived.js';
+import { contractsInShadow } from '../policy/shadow.js';
 import type { Chain } from '../resources/chain.js';
+import { kindNames, type AnyResource, type Kind } from '../resources/kinds.js';
+import type { Organisation } from '../resources/organisation.js';
+import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { parseInstant, type EpochMs } from '../units/time.js';
 import { remedyOfCheck, severities, type Check, type Severity } from './check.js';
 import { checkIds, checks, runbookOf, type CheckId } from './checks.js';
-import { budgetsOf } from '../config/budgets.js';
-import { dataOf, policyKindOf } from '../policy/derived.js';
-import type { Organisation } from '../resources/organisation.js';
-import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
-import { contractsInShadow } from '../policy/shadow.js';
-import type { UsageRow } from '../ledger/query.js';
 
 /** One thing that is wrong with one object, with a process, or with all of it. */
 export type Problem = {

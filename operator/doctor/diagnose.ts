@@ -1,11 +1,11 @@
+import { renderYaml } from '../../adapters/manifests/yaml.js';
+import type { Chain } from '../../core/chain/chain.js';
 import { entryPointVersion } from '../../core/entry-point/address.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { formatDecimal } from '../../core/units/wei.js';
-import { usualMulticall3, type FeedFacts, type NodeFacts, readNode } from './node-facts.js';
-import type { Chain } from '../../core/chain/chain.js';
-import { renderYaml } from '../../adapters/manifests/yaml.js';
+import { usualMulticall3, readNode, type FeedFacts, type NodeFacts } from './node-facts.js';
 
 /**
  * `error`: the Chain is wrong, or cannot be served by this node. `warning`: look at it. `note`: what somebody should know who writes

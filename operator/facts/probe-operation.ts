@@ -1,15 +1,15 @@
 import { CallReverted, type CallRequest, type Chain, type BlockTag } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { isDomainError } from '../../core/errors.js';
 import { encodeCall } from '../../core/paymaster/abi.js';
 import type { Layout, SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
-import { type Signer, signOne } from '../../core/paymaster/signer.js';
-import { toAddressKey, type Address, parseAddressKey } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
-import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
-import { isDomainError } from '../../core/errors.js';
+import { signOne, type Signer } from '../../core/paymaster/signer.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
+import { toAddressKey, parseAddressKey, type Address } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { ProfileFacts } from './facts.js';
 
 /** Where a contract is asked to validate, and what is signed for it. */

@@ -4,11 +4,11 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import { unlessUnavailable, isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { toAddressKey, parseAddressKey, type Address } from '../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import {
-  type Acceptance,
   addressWord,
   askCall,
   balanceOf,
@@ -16,18 +16,9 @@ import {
   readCode,
   wordPattern,
   worstOf,
+  type Acceptance,
 } from './acceptance.js';
 import { readContractFacts } from './contract-facts.js';
-import {
-  callValidation,
-  probeOperation,
-  probeSignatures,
-  probeTerms,
-  probeTokenPayment,
-  probeTokenTerms,
-  saysAccepted,
-  validationCall,
-} from './probe-operation.js';
 import {
   filesOf,
   mayDemandAdvance,
@@ -39,7 +30,16 @@ import {
   type Reachability,
   type UnsignedLevel,
 } from './facts.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import {
+  callValidation,
+  probeOperation,
+  probeSignatures,
+  probeTerms,
+  probeTokenPayment,
+  probeTokenTerms,
+  saysAccepted,
+  validationCall,
+} from './probe-operation.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = ReturnType<typeof createProbe>;

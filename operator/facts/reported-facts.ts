@@ -1,14 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Timers } from '../../adapters/timers.js';
+import type { Logger } from '../../core/log.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import type { Reports } from '../../core/policy/reports.js';
 import type { ServedReport } from '../../core/policy/served-reports.js';
 import type { ServingReport } from '../../core/policy/serving-reports.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
 import { given } from '../../core/units/given.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import { type EpochCopies, lossEndsAt, lossIdOf } from '../../core/usage/epoch.js';
-import type { ConditionReason } from '../../core/meta/condition-reasons.js';
-import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../core/log.js';
 import { createRepetition } from '../runtime/repeat.js';
-import type { Timers } from '../../adapters/timers.js';
 
 /** Reports of the servers: the trouble of each policy that keeps its paymaster from sponsoring at the moment, and of each chain. */
 export type ServingFacts = Polled<string, ServingReport['trouble']>;

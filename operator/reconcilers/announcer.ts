@@ -1,9 +1,9 @@
-import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
-import type { AnyResource } from '../../core/resources/kinds.js';
-import { keyOf, type Condition } from '../../core/meta/meta.js';
-import type { Cache } from '../cache.js';
 import type { Timers } from '../../adapters/timers.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
+import { keyOf, type Condition } from '../../core/meta/meta.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
+import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
+import type { Cache } from '../cache.js';
 
 /** Sends events for conditions that changed. A status shows a change at once; an event may wait. */
 export type Announcer = ReturnType<typeof createAnnouncer>;

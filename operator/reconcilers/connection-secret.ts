@@ -1,11 +1,11 @@
 import { deriveApiKey } from '../../core/config/api-key.js';
-import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
-import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { tenantOf } from '../../core/config/tenant.js';
 import { isDomainError, unreachable } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { finding, type Finding, findCondition } from '../../core/meta/conditions.js';
+import { finding, findCondition, type Finding } from '../../core/meta/conditions.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 import { organisationLabel } from '../../core/tenant-access.js';

@@ -1,18 +1,18 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import { chainSubject, followingTroubles } from '../../core/policy/serving-reports.js';
-import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
-import type { Chain } from '../../core/resources/chain.js';
+import { unreachable } from '../../core/errors.js';
 import { conditionReasons, type ConditionReason } from '../../core/meta/condition-reasons.js';
 import { finding, type Finding } from '../../core/meta/conditions.js';
-import type { Signers } from '../../core/paymaster/signer.js';
 import { acceptedLossAnnotation, type Condition } from '../../core/meta/meta.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import { chainSubject, followingTroubles } from '../../core/policy/serving-reports.js';
+import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
+import type { PriceAnswer, PriceFault, PriceRefusal } from '../../core/pricing/price-source.js';
+import type { Chain } from '../../core/resources/chain.js';
 import type { Address } from '../../core/units/address.js';
 import { formatInstant } from '../../core/units/time.js';
-import { type CodeLevel, filesOf, type ProfileFacts, type Reachability } from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
+import { type CodeLevel, filesOf, type ProfileFacts, type Reachability } from '../facts/facts.js';
 import type { ServingFacts, UsageFact } from '../facts/reported-facts.js';
-import { unreachable } from '../../core/errors.js';
-import type { PriceAnswer, PriceFault, PriceRefusal } from '../../core/pricing/price-source.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */
 

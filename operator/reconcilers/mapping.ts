@@ -1,11 +1,11 @@
+import { budgetNames } from '../../core/config/budgets.js';
 import { unreachable } from '../../core/errors.js';
 import { findCondition, isConditionTrue } from '../../core/meta/conditions.js';
-import { reconciledKinds, type AnyResource, type Kind } from '../../core/resources/kinds.js';
 import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/meta/meta.js';
+import { chainOfFunds, chainOfSubject } from '../../core/policy/serving-reports.js';
+import { reconciledKinds, type AnyResource, type Kind } from '../../core/resources/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { ownerOf, rootOf, type Cache, type Change, type RootKind } from '../cache.js';
-import { budgetNames } from '../../core/config/budgets.js';
-import { chainOfFunds, chainOfSubject } from '../../core/policy/serving-reports.js';
 
 /**
  * The keys to reconcile: paymasters by `namespace/name`, chains by chain id, organisations by namespace. Each root is

@@ -3,19 +3,19 @@ import { isRefusal, checkAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import { findCondition, finding, isConditionTrue, type Finding } from '../../core/meta/conditions.js';
+import type { Condition } from '../../core/meta/meta.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import { organisationLabel, type TenantAccess } from '../../core/tenant-access.js';
 import { hasWrongChecksum } from '../../core/units/address.js';
-import { type Clock, parseInstant, type EpochMs } from '../../core/units/time.js';
+import { parseInstant, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
+import { recoveryMs, troubleMs } from '../facts/steady.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import type { OfferedChains } from './offered-chains.js';
 import { budgetFindings, type Serving } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
-import type { ConditionReason } from '../../core/meta/condition-reasons.js';
-import type { Condition } from '../../core/meta/meta.js';
-import { recoveryMs, troubleMs } from '../facts/steady.js';
 
 /** The Organisation that counts for a namespace: of those that name it, one already in use, else the oldest. */
 export function organisationOf(

@@ -1,19 +1,19 @@
-import type { CompiledPaymaster } from '../../core/config/compile.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { CompiledPaymaster } from '../../core/config/compile.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
-import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
+import { ordinaryGas } from '../../core/policy/ordinary-operation.js';
 import { fundsSubject, type ServingTrouble, type FundsTrouble } from '../../core/policy/serving-reports.js';
+import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { toAddressKey } from '../../core/units/address.js';
-import type { PlatformView } from '../facts/platform-view.js';
-import type { ServingFacts, UsageFacts } from '../facts/reported-facts.js';
-import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { ordinaryGas } from '../../core/policy/ordinary-operation.js';
 import { given } from '../../core/units/given.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { fewOperations, type FundingLevel, type FundingQuestion } from '../facts/facts.js';
+import type { PlatformView } from '../facts/platform-view.js';
+import type { ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 
 /** Reports of the servers; undefined without reports. */
 export type Serving = Pick<ServingFacts, 'of' | 'isKnown'> | undefined;

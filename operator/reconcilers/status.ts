@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Pace } from '../../adapters/pace.js';
 import { isDomainError } from '../../core/errors.js';
-import { setConditions, type Finding, finding } from '../../core/meta/conditions.js';
+import { setConditions, finding, type Finding } from '../../core/meta/conditions.js';
 import { keyOf, type Condition } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache, RootKind } from '../cache.js';
-import type { Pace } from '../../adapters/pace.js';
-import type { Announcer } from './announcer.js';
 import type { Reconcile } from '../runtime/controller.js';
+import type { Announcer } from './announcer.js';
 
 type Status<K extends Kind> = NonNullable<Resources[K]['status']>;
 

@@ -1,11 +1,11 @@
-import { formatKey, type Condition } from '../../core/meta/meta.js';
-import { printable } from '../../core/terminal-text.js';
-import { formatProblem } from '../../core/errors.js';
 import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
-import type { Kind } from '../../core/resources/kinds.js';
+import { formatProblem } from '../../core/errors.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
+import { formatKey, type Condition } from '../../core/meta/meta.js';
 import { countLeft, describeCountLeft } from '../../core/policy/spending-limit/count-left.js';
+import type { Kind } from '../../core/resources/kinds.js';
+import { printable } from '../../core/terminal-text.js';
 import { systemClock } from '../../core/units/time.js';
 import type { CheckResult } from './check-manifests.js';
 

@@ -1,17 +1,17 @@
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import { type ManifestObject, parseManifest } from '../../adapters/manifests/parse-manifest.js';
-import { readPlatformDefaults } from '../../core/config/platform-settings.js';
-import { DomainError, messageOf } from '../../core/errors.js';
-import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
-import { Settings } from '../../core/settings.js';
-import { findingsOf, type Report } from './report.js';
-import { checkManifests, type CheckRules } from './check-manifests.js';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isManifestName } from '../../adapters/manifests/manifest-files.js';
+import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import { readPlatformDefaults } from '../../core/config/platform-settings.js';
+import { DomainError, messageOf } from '../../core/errors.js';
 import type { Tree } from '../../core/meta/field-tree.js';
-import { isKind } from '../../core/resources/kinds.js';
 import { group } from '../../core/meta/meta.js';
+import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
+import { isKind } from '../../core/resources/kinds.js';
+import { Settings } from '../../core/settings.js';
+import { checkManifests, type CheckRules } from './check-manifests.js';
+import { findingsOf, type Report } from './report.js';
 
 /** `paths`: files and folders to check; `context`: those that are there already. `isDev`: as under `make run`. */
 type ValidateOptions = {

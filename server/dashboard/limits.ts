@@ -1,13 +1,13 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { documentedTypes, listedType } from '../../core/policy/derived.js';
 import { keyOf } from '../../core/meta/meta.js';
-import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
+import { documentedTypes, listedType } from '../../core/policy/derived.js';
 import { isDocumented, type DocumentedLimit } from '../../core/policy/spending-limit/record.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { decimalText } from '../../core/units/decimal-text.js';
 import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
-import type { Tools } from './deps.js';
+import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
+import { decimalText } from '../../core/units/decimal-text.js';
+import type { EpochMs } from '../../core/units/time.js';
 import type { PaymasterCall } from './call.js';
+import type { Tools } from './deps.js';
 import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
 import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policies.js';

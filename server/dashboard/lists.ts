@@ -1,10 +1,10 @@
 import { eachObject, isLarge, pageSizeOf } from '../../adapters/resources/pages.js';
+import { turn } from '../../adapters/timers.js';
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
 import { given } from '../../core/units/given.js';
-import { turn } from '../../adapters/timers.js';
 import type { List } from './call.js';
 import { decodeCursor, encodeCursor, integer, type Given, type Parameters } from './parameters.js';
 import { byAge } from './views.js';

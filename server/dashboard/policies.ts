@@ -1,17 +1,25 @@
+import { contractIdOf } from '../../core/config/ids.js';
 import { knownKeys } from '../../core/config/memory.js';
+import { tooManyPolicies } from '../../core/config/too-many.js';
+import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import { keyOf } from '../../core/meta/meta.js';
 import { memberOf } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
-import { tooManyPolicies } from '../../core/config/too-many.js';
-import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import type { Resources } from '../../core/resources/kinds.js';
 import { policyObjectName } from '../../core/resources/names.js';
 import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { arrayOf } from '../../core/schema/json-schema.js';
+import { given } from '../../core/units/given.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './call.js';
+import type { Tools } from './deps.js';
 import { documentBody, endpoint } from './endpoint.js';
+import { pageParameters, readList, section } from './lists.js';
+import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
+import { listedPolicySchema, newPolicyExample, newPolicySchema, policyExample } from './policy-record.js';
 import {
   createPolicySchemas,
   published,
@@ -19,16 +27,8 @@ import {
   unknownPolicySchema,
   type CreatePolicy,
 } from './schemas.js';
-import { pageParameters, readList, section } from './lists.js';
-import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
-import { listedPolicySchema, newPolicyExample, newPolicySchema, policyExample } from './policy-record.js';
-import { paymasterIdOfCall, renderContractPolicy, renderPolicy, policyIdOfCall } from './views.js';
-import { contractIdOf } from '../../core/config/ids.js';
-import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { contractsOf } from './smart-contracts.js';
-import { keyOf } from '../../core/meta/meta.js';
-import type { Resources } from '../../core/resources/kinds.js';
-import { given } from '../../core/units/given.js';
+import { paymasterIdOfCall, renderContractPolicy, renderPolicy, policyIdOfCall } from './views.js';
 
 /** A value that the kind shows only once (such as a secret) is in this answer and never again. */
 export const createPolicy = endpoint({

@@ -4,22 +4,22 @@ import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenScope } from '../../core/resources/dashboard-token.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
-import { given as definedOnly } from '../../core/units/given.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';
+import { given as definedOnly } from '../../core/units/given.js';
 import type { BodyAdmission } from '../http/body-admission.js';
-import { parseBody, readBody } from './body.js';
 import type { CredentialOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
+import { parseBody, readBody } from './body.js';
+import type { Reply } from './call.js';
 import type { EndedSessions } from './console/sessions.js';
 import type { Spending } from './costs.js';
 import type { Tools } from './deps.js';
-import type { Reply } from './call.js';
 import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
 import { doOnce, isDoneOnce } from './idempotency.js';
 import { readParameters } from './parameters.js';
-import { recordedWrites } from './writes.js';
 import { goneSignal, send } from './send.js';
+import { recordedWrites } from './writes.js';
 
 export type RouterDeps = {
   readonly tools: Tools;

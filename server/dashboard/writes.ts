@@ -1,30 +1,30 @@
-import type { Ambient } from '../../core/ambient.js';
 import { eachObject } from '../../adapters/resources/pages.js';
 import { pause } from '../../adapters/timers.js';
+import { createTurns } from '../../adapters/turns.js';
+import { inTime } from '../../adapters/within-deadline.js';
+import type { Ambient } from '../../core/ambient.js';
+import { objectIdOf } from '../../core/config/ids.js';
+import type { Tenant } from '../../core/config/tenant.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
+import type { ChangeLog, ChangeWrite } from '../../core/ledger/change.js';
+import type { ObjectNames } from '../../core/ledger/object-names.js';
+import { silentLogger } from '../../core/log.js';
+import { formatPath, type Tree } from '../../core/meta/field-tree.js';
+import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
+import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
 import {
   fieldsOfOthers,
   ownedFields,
   ownersOf,
   type OwnedFields,
 } from '../../core/resources/managed-fields.js';
-import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
-import { silentLogger } from '../../core/log.js';
-import { formatPath, type Tree } from '../../core/meta/field-tree.js';
+import { changeOf, type Versions } from '../../core/resources/object-change.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
 import { wideningIn } from '../../core/resources/widening-fields.js';
 import { given } from '../../core/units/given.js';
-import { createTurns } from '../../adapters/turns.js';
-import { createdAtAnnotation } from './views.js';
-import { inTime } from '../../adapters/within-deadline.js';
-import { objectIdOf } from '../../core/config/ids.js';
-import type { Tenant } from '../../core/config/tenant.js';
-import type { ChangeLog, ChangeWrite } from '../../core/ledger/change.js';
-import type { ObjectNames } from '../../core/ledger/object-names.js';
-import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
-import { changeOf, type Versions } from '../../core/resources/object-change.js';
 import type { Principal } from './auth.js';
+import { createdAtAnnotation } from './views.js';
 
 /** Field manager of everything that the dashboard API writes. */
 export const dashboardManager = 'paymaster-dashboard';

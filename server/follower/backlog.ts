@@ -1,12 +1,12 @@
-import type { UsageStore } from '../../core/usage/usage-store.js';
+import { isDomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
-import type { History, Ended } from './history.js';
-import type { Refused, Scanner, Watched } from './scan.js';
-import { blockAt, connections, promisesFor, type Source } from './source.js';
 import type { Charge } from '../../core/usage/follower-step.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { History, Ended } from './history.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import type { Part } from './movements.js';
-import { isDomainError } from '../../core/errors.js';
+import type { Refused, Scanner, Watched } from './scan.js';
+import { blockAt, connections, promisesFor, type Source } from './source.js';
 
 /** Blocks in which a follower looks for operations that the one before it waited for. */
 const mostLookedBack = 5_000;

@@ -1,11 +1,11 @@
+import type { AddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import { accountName } from '../../core/usage/accounts.js';
 import type { Cursor, FollowerStep } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { AccountBalance } from '../../core/usage/reserve-request.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
-import type { AddressKey } from '../../core/units/address.js';
 
 /**
  * How much of an account may be promised.

@@ -1,18 +1,24 @@
 import type { Block } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
-import { isSameCursor } from '../../core/usage/turn.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { Charge, Cursor, FollowerStep, StepResult } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
-import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
-import { AccountsInUse, isOlderHead, stepBalances } from './balances.js';
+import { isSameCursor } from '../../core/usage/turn.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { Backlog } from './backlog.js';
 import { endOfDeposits } from './balance-events.js';
-import { type ChainFollowerDeps, idle, type Round } from './round.js';
+import { AccountsInUse, isOlderHead, stepBalances } from './balances.js';
 import { Connection } from './connection.js';
 import { continuityOf, passedTime, Rescan, takeBackStep, type ContinuityState } from './continuity.js';
 import { countOf, endedInStep, endedOf, History, negated } from './history.js';
+import { operationId, type MinedOperation } from './mined.js';
+import { MovementRecorder } from './movement-recorder.js';
+import { operationParts } from './movements.js';
+import { ensureAccount } from './new-account.js';
+import { nothingEnded, Releaser } from './releaser.js';
+import { idle, type ChainFollowerDeps, type Round } from './round.js';
+import { merged, Scanner } from './scan.js';
 import {
   chargesOfLoss,
   joined,
@@ -21,12 +27,7 @@ import {
   type Loss,
   type Unattributed,
 } from './settlement.js';
-import { operationId, type MinedOperation } from './mined.js';
-import { MovementRecorder } from './movement-recorder.js';
-import { operationParts } from './movements.js';
-import { ensureAccount } from './new-account.js';
-import { nothingEnded, Releaser } from './releaser.js';
-import { merged, Scanner } from './scan.js';
+import { blockAt, cursorOf, finalityUnknown, watched, type Source } from './source.js';
 import {
   countTries,
   endOfStep,
@@ -36,7 +37,6 @@ import {
   minedForSenders,
 } from './step-readings.js';
 import { stepRecords } from './step-records.js';
-import { blockAt, cursorOf, finalityUnknown, watched, type Source } from './source.js';
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */
 const refreshMs = 60_000;
@@ -247,14 +247,7 @@ export class ChainFollower {
       unread.pass(operation, passed, startedAt);
     }
     const withoutReading = reads.flatMap((read) => read.passedOver);
-    reportStep(log, {
-      losses,
-      ambiguous,
-      forfeited,
-      waiting,
-      withoutReading,
-      passedBlocks,
-    });
+    reportStep(log, { losses, ambiguous, forfeited, waiting, withoutReading, passedBlocks });
     return {
       cursor: next,
       settled: countOf(ended, 'settled'),

@@ -1,13 +1,13 @@
 import type { Block, Chain } from '../../core/chain/chain.js';
 import type { Logger } from '../../core/log.js';
-import type { Cursor, FollowerStep } from '../../core/usage/follower-step.js';
-import { blockAt, type Source } from './source.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import type { Cursor, FollowerStep } from '../../core/usage/follower-step.js';
 import type { Reservation } from '../../core/usage/reservation.js';
-import type { ChainFollowerDeps } from './round.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { History } from './history.js';
 import { movementsTakenBack } from './movement-recorder.js';
+import type { ChainFollowerDeps } from './round.js';
+import { blockAt, type Source } from './source.js';
 import { reversals } from './step-records.js';
 
 /**

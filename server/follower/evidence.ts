@@ -1,28 +1,28 @@
+import type { Log, Transaction, Chain } from '../../core/chain/chain.js';
 import { entryPointVersion } from '../../core/entry-point/address.js';
 import { findInHandleOps } from '../../core/entry-point/handle-ops.js';
 import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
-import type { Log, Transaction, Chain } from '../../core/chain/chain.js';
+import { isDomainError } from '../../core/errors.js';
 import type { TokenCharge } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { tokensOwedOf, tokensOwedTopic } from '../../core/paymaster/token-charge.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
-import { addressKeyAt, toAddressKey, type AddressKey, addressTopic } from '../../core/units/address.js';
+import { tokensOwedOf, tokensOwedTopic } from '../../core/paymaster/token-charge.js';
+import { addressKeyAt, toAddressKey, addressTopic, type AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import type { Hex } from '../../core/units/hex.js';
+import type { Reservation } from '../../core/usage/reservation.js';
 import {
   unreadable,
-  type Bytes,
-  type Candidate,
-  type Evidence,
   candidatesOf,
   nothingAsked,
   hashedAs,
   provenBy,
+  type Bytes,
+  type Candidate,
+  type Evidence,
 } from './attribution.js';
-import { type MinedOperation, byOperation, operationId } from './mined.js';
+import { byOperation, operationId, type MinedOperation } from './mined.js';
 import { connections, someAtOnce, type Source } from './source.js';
-import { isDomainError } from '../../core/errors.js';
-import type { Reservation } from '../../core/usage/reservation.js';
 
 /** After so many failures nothing else is read at this time: each may have taken as long as a call may take. */
 const mostFailures = 16;

@@ -1,9 +1,9 @@
-import { mostTakenEndings, mostTakenSteps } from '../../core/usage/taken-step.js';
+import type { Gwei } from '../../core/units/wei.js';
 import type { Charge, Cursor, TakenStep, EndedReservation } from '../../core/usage/follower-step.js';
 import type { Reservation, OperationId } from '../../core/usage/reservation.js';
+import { mostTakenEndings, mostTakenSteps } from '../../core/usage/taken-step.js';
 import { unitOf, type Unit } from '../../core/usage/units.js';
 import { operationId, reservationId } from './mined.js';
-import type { Gwei } from '../../core/units/wei.js';
 import type { Settled } from './settlement.js';
 
 type Step = { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] };

@@ -1,8 +1,8 @@
 import type { Movement, MovementKind } from '../../core/ledger/movement.js';
-import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { accountName } from '../../core/usage/accounts.js';
+import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { BalanceEvent } from './balance-events.js';
 import { operationId, type MinedOperation } from './mined.js';
 import type { Settled, Loss } from './settlement.js';

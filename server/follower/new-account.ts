@@ -1,9 +1,9 @@
 import { DomainError } from '../../core/errors.js';
-import type { AccountId } from '../../core/usage/reservation.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import { accountName } from '../../core/usage/accounts.js';
+import type { AccountId } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import { isOlderHead } from './balances.js';
 import { blockAt, finalityUnknown, readEnds, readUsable, type Source } from './source.js';
 

@@ -1,8 +1,8 @@
-import type { AddressKey } from '../../core/units/address.js';
-import type { Cursor } from '../../core/usage/follower-step.js';
 import type { Ambient } from '../../core/ambient.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Cursor } from '../../core/usage/follower-step.js';
 import type { AccountId } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { RecordIds } from '../ledger/record-ids.js';

@@ -1,21 +1,21 @@
-import type { Charge } from '../../core/usage/follower-step.js';
-import type { Reservation } from '../../core/usage/reservation.js';
 import type { TokenCharge } from '../../core/paymaster/layout.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { gweiCeil, type Gwei, divideUp } from '../../core/units/wei.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { gweiCeil, divideUp, type Gwei } from '../../core/units/wei.js';
+import { exposureCounter } from '../../core/usage/counter-names.js';
+import type { Charge } from '../../core/usage/follower-step.js';
+import type { Reservation } from '../../core/usage/reservation.js';
+import { lossCharges } from '../../core/usage/token-losses.js';
 import {
   attribute,
   candidatesOf,
+  attributeExactly,
   type Bytes,
   type Candidate,
   type Evidence,
-  attributeExactly,
 } from './attribution.js';
-import { byOperation, operationId, type MinedOperation, reservationId } from './mined.js';
-import { exposureCounter } from '../../core/usage/counter-names.js';
-import { lossCharges } from '../../core/usage/token-losses.js';
-import type { EpochMs } from '../../core/units/time.js';
+import { byOperation, operationId, reservationId, type MinedOperation } from './mined.js';
 import type { WatchedContract } from './source.js';
 
 export type Settled = {

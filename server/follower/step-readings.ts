@@ -4,14 +4,14 @@ import type { EpochSeconds } from '../../core/units/time.js';
 import type { Charge } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import { retriesAtOnce, type Failure, type Unread } from './backlog.js';
 import { charges } from './balances.js';
 import { readEvidence } from './evidence.js';
-import { type History, negated } from './history.js';
-import { noEffect, settle, settleLate, type Settlement } from './settlement.js';
+import { negated, type History } from './history.js';
 import { operationId, reservationId, type MinedOperation } from './mined.js';
-import { type Scanner, sendersAtOnce } from './scan.js';
+import { sendersAtOnce, type Scanner } from './scan.js';
+import { noEffect, settle, settleLate, type Settlement } from './settlement.js';
 import { connections, promisesFor, readNonces, readUsable, type Source } from './source.js';
-import { retriesAtOnce, type Failure, type Unread } from './backlog.js';
 
 // What a step of the follower reads: promises for mined operations, evidence about them, and balances.
 

@@ -1,13 +1,13 @@
+import type { Settlement, MinedFacts, Reversal } from '../../core/ledger/record.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
 import type { FollowerStep } from '../../core/usage/follower-step.js';
 import type { Reservation } from '../../core/usage/reservation.js';
-import { readBlocks, timeOf } from './source.js';
-import type { ChainFollowerDeps, FollowerLedger } from './round.js';
-import type { MovementRecorder, MovementStep } from './movement-recorder.js';
-import type { Settled } from './settlement.js';
-import type { Settlement, MinedFacts, Reversal } from '../../core/ledger/record.js';
-import type { EpochMs } from '../../core/units/time.js';
-import type { AddressKey } from '../../core/units/address.js';
 import { operationId, reservationId } from './mined.js';
+import type { MovementRecorder, MovementStep } from './movement-recorder.js';
+import type { ChainFollowerDeps, FollowerLedger } from './round.js';
+import type { Settled } from './settlement.js';
+import { readBlocks, timeOf } from './source.js';
 
 /** What the ledger gets to know about a step. */
 type StepToRecord = Omit<MovementStep, 'ledger' | 'blockOf' | 'settled'> & {

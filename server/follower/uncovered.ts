@@ -1,12 +1,12 @@
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { EpochMs } from '../../core/units/time.js';
+import { mostTries, pauseAfter } from './backlog.js';
 import { BalanceEvents, endOfDeposits, type Blocks, type EventsRead } from './balance-events.js';
 import type { MinedOperation } from './mined.js';
 import type { Keeper, Sum } from './movements.js';
 import type { Watched } from './scan.js';
 import type { Source } from './source.js';
-import { mostTries, pauseAfter } from './backlog.js';
 
 export type Kept = { readonly operation: MinedOperation; readonly keeper: Keeper };
 

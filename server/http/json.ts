@@ -1,6 +1,6 @@
-import { isSameNumber } from '../../core/units/decimal-text.js';
 import { DomainError, invalidInput, quote, type Problem } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
+import { isSameNumber } from '../../core/units/decimal-text.js';
 
 /** Each value is compared with its text, which takes microseconds. The largest in real use are the 10,000 addresses of a paymaster in a what-if. */
 const maxValues = 12_000;

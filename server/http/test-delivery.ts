@@ -1,10 +1,10 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
+import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
+import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import { isObject } from '../../core/schema/json-value.js';
+import { zeroAddress } from '../../core/units/address.js';
 import { requireObject } from './json.js';
 import type { RateLimiter } from './rate-limit.js';
-import { zeroAddress } from '../../core/units/address.js';
-import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
-import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
 
 /** What a host is sent when its owner tries it. */
 export type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };

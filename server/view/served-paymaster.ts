@@ -1,18 +1,18 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
-import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
-import { serveFunctions } from '../../core/userop/added-functions.js';
-import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { partsWith, serveParts, asking, sharesOf, type ServedPolicies } from '../../core/policy/derived.js';
-import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
-import { toAddressKey, zeroAddress } from '../../core/units/address.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { isOfAll, serveCampaigns, type Campaigns } from './campaigns.js';
-import { serveKeys, type ServedKey } from './served-keys.js';
-import type { Sharing } from './sharing.js';
 import type { PolicyShare } from '../../core/policy/kind.js';
 import { modes } from '../../core/policy/modes.js';
 import type { HostPolicy } from '../../core/policy/policy-hosts.js';
+import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
+import type { FactoryList } from '../../core/policy/rules/factory.js';
+import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
+import { toAddressKey, zeroAddress } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { serveFunctions } from '../../core/userop/added-functions.js';
+import { isOfAll, serveCampaigns, type Campaigns } from './campaigns.js';
+import { serveKeys, type ServedKey } from './served-keys.js';
+import type { Sharing } from './sharing.js';
 
 /**
  * One paymaster as requests need it: look-ups instead of lists, integers instead of text. A hundred thousand of these

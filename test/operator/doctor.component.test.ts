@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { keccak256 } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
 import type { Chains } from '../../core/chain/chains.js';
@@ -17,9 +17,9 @@ import { startAnvil } from '../../standalone/dev-chain/anvil.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
 import { aChain, aProfile } from '../build/resources.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { createNodes, type Reply } from '../chain/support/nodes.js';
 import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import { createNodes, type Reply } from '../chain/support/nodes.js';
 
 let dev: DevChain;
 let chains: Chains;

@@ -2,8 +2,8 @@ import {
   addToken,
   noAmounts,
   shownAmounts,
-  type MutableAmounts,
   withoutKey,
+  type MutableAmounts,
 } from '../../../core/ledger/amounts.js';
 import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
 import { rollupUnits, rowRange, spansOf, startOf } from '../../../core/ledger/steps.js';

@@ -9,7 +9,7 @@ import { clientAddress } from '../../http/client-address.js';
 import { createRateLimiter } from '../../http/rate-limit.js';
 import type { Authenticator } from '../auth.js';
 import type { DashboardDeps } from '../deps.js';
-import { type EndedSessions, sessionMs, setCookie, type Session, type Sessions } from './sessions.js';
+import { sessionMs, setCookie, type EndedSessions, type Session, type Sessions } from './sessions.js';
 
 export const consolePrefix = '/console';
 

@@ -1,11 +1,11 @@
-import type { IncomingMessage } from 'node:http';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { hashCredential } from '../../../core/config/api-key.js';
-import { isObject } from '../../../core/schema/json-value.js';
-import { type Clock, plusMs, type EpochMs } from '../../../core/units/time.js';
-import { single } from '../../http/client-address.js';
 import { unlessUnavailable } from '../../../core/errors.js';
+import { isObject } from '../../../core/schema/json-value.js';
+import { plusMs, type Clock, type EpochMs } from '../../../core/units/time.js';
 import type { KeptTexts } from '../../../core/usage/kept-texts.js';
+import { single } from '../../http/client-address.js';
 
 /** The header with which a page shows that it read the answer of its sign-in, which pages of other origins cannot. */
 const csrfHeader = 'x-csrf-token';

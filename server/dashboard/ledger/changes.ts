@@ -5,9 +5,9 @@ import { given as withValues } from '../../../core/units/given.js';
 import type { Table } from '../call.js';
 import { endpoint, reading } from '../endpoint.js';
 import { instant, integer, name, oneOf, text } from '../parameters.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { about, shapeOf, showsList } from '../shape.js';
+import { ledgerOff, requireLedger, type Questions } from './fair-ledger.js';
 import { formatCursor, parseCursor, rangeOf } from './range.js';
-import { type Questions, ledgerOff, requireLedger } from './fair-ledger.js';
 import * as schemas from './schemas.js';
 
 const pageSize = 100;
@@ -70,8 +70,7 @@ export const changesEndpoint = endpoint({
     limit: integer(`Writes of a page. Default ${pageSize}.`, 1, maxPageSize),
   },
   form: 'table',
-  schema: listSchemaOf(changeShape.schema),
-  example: wholeList([changeShape.example]),
+  ...showsList(changeShape),
 
   async handle(tools, { principal, given }) {
     const { changes } = requireLedger(tools, principal);

@@ -1,4 +1,3 @@
-import { listSchemaOf, wholeList } from '../shape.js';
 import { DomainError } from '../../../core/errors.js';
 import type { DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
 import { isRecordId } from '../../../core/ledger/record-id.js';
@@ -9,11 +8,12 @@ import type { Table } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, reading } from '../endpoint.js';
 import { address, coins, hash, instant, integer, oneOf, selector, text, uuid } from '../parameters.js';
-import { formatCursor, parseCursor, rangeOf } from './range.js';
+import { listSchemaOf, showsOne, wholeList } from '../shape.js';
 import { decisionShape, tracedShape } from './decision-record.js';
-import { type Questions, requireLedger } from './fair-ledger.js';
+import { requireLedger, type Questions } from './fair-ledger.js';
 import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
 import { objectNames, type Names } from './object-names.js';
+import { formatCursor, parseCursor, rangeOf } from './range.js';
 import * as schemas from './schemas.js';
 
 const pageSize = 100;
@@ -91,8 +91,7 @@ export const decisionEndpoint = endpoint({
   operationId: 'getDecision',
   summary: 'One decision, with what led to it and how it ended',
   path: '/decisions/:id',
-  schema: tracedShape.schema,
-  example: tracedShape.example,
+  ...showsOne(tracedShape),
 
   async handle(tools, { principal, params }) {
     const ledger = requireLedger(tools, principal);

@@ -1,9 +1,9 @@
 import { FairSlots } from '../../../adapters/fair-slots.js';
-import type { ChangeLog, ChangeQuery } from '../../../core/ledger/change.js';
-import type { ObjectNames } from '../../../core/ledger/object-names.js';
-import type { Ledger } from '../../../core/ledger/ledger.js';
-import { given } from '../../../core/units/given.js';
 import { DomainError } from '../../../core/errors.js';
+import type { ChangeLog, ChangeQuery } from '../../../core/ledger/change.js';
+import type { Ledger } from '../../../core/ledger/ledger.js';
+import type { ObjectNames } from '../../../core/ledger/object-names.js';
+import { given } from '../../../core/units/given.js';
 import type { Principal } from '../auth.js';
 
 /** What endpoints ask of the ledger. */

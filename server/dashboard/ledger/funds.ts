@@ -1,18 +1,18 @@
 import { formatAccount, type AccountName, type FundsHistory } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
+import type { ChainSpec } from '../../../core/resources/chain.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
-import { formatDecimal, gwei, gweiFloor, gweiToWei, type Gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { formatDecimal, gwei, gweiFloor, gweiToWei, type Gwei } from '../../../core/units/wei.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
-import type { ChainSpec } from '../../../core/resources/chain.js';
-import { findChain } from '../paymasters.js';
-import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
+import type { Tools } from '../deps.js';
 import { endpoint, reading } from '../endpoint.js';
 import { uuid } from '../parameters.js';
-import { about, coins, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
-import { type Questions, requireLedger } from './fair-ledger.js';
+import { findChain } from '../paymasters.js';
+import { about, coins, inCoins, shapeOf, showsList, wholeList } from '../shape.js';
+import { requireLedger, type Questions } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import * as schemas from './schemas.js';
 
@@ -98,8 +98,7 @@ export const fundsEndpoint = endpoint({
   needs: ['read', 'finance'],
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   form: 'table',
-  schema: listSchemaOf(fundsShape.schema),
-  example: wholeList([fundsShape.example]),
+  ...showsList(fundsShape),
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);

@@ -1,7 +1,7 @@
 import { inTime } from '../../../adapters/within-deadline.js';
-import { unlessUnavailable } from '../../../core/errors.js';
 import { budgetNames } from '../../../core/config/budgets.js';
 import { objectIdOf } from '../../../core/config/ids.js';
+import { unlessUnavailable } from '../../../core/errors.js';
 import { addRow, noAmounts, shownAmounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
 import type { NamedKind } from '../../../core/ledger/object-names.js';
 import type { UsageRow } from '../../../core/ledger/query.js';

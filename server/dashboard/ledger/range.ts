@@ -1,9 +1,9 @@
-import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import { invalidInput, quote } from '../../../core/errors.js';
-import { endOf, minutesKeptFrom, startOf, type Range } from '../../../core/ledger/steps.js';
 import { createHash } from 'node:crypto';
+import { invalidInput, quote } from '../../../core/errors.js';
 import { isRecordId } from '../../../core/ledger/record-id.js';
 import type { RecordId } from '../../../core/ledger/record.js';
+import { endOf, minutesKeptFrom, startOf, type Range } from '../../../core/ledger/steps.js';
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { decodeCursor, encodeCursor } from '../parameters.js';
 
 const dayMs = 86_400_000;

@@ -5,10 +5,11 @@ import { endOf, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint, reading } from '../endpoint.js';
 import { month, uuid } from '../parameters.js';
+import { showsOne } from '../shape.js';
+import { requireLedger } from './fair-ledger.js';
 import { accountsThatPay } from './funds.js';
 import { objectNames, type Names } from './object-names.js';
 import { ownPaymasters } from './own-paymaster.js';
-import { requireLedger } from './fair-ledger.js';
 import { linesOf, monthOf, statementShape, statementTable, usedPrices } from './statement-record.js';
 
 /** Each is some questions to the ledger. */
@@ -28,8 +29,7 @@ export const statementsEndpoint = endpoint({
     ),
   },
   form: 'table',
-  schema: statementShape.schema,
-  example: statementShape.example,
+  ...showsOne(statementShape),
 
   async handle(tools, { principal, given: { month: asked, paymasterId } }) {
     const ledger = requireLedger(tools, principal);

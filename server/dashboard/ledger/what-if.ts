@@ -3,13 +3,13 @@ import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-sche
 import { isObject } from '../../../core/schema/json-value.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Example, Found, Group } from '../../../core/what-if/what-if.js';
-import { longestText, runWhatIf, type WhatIfAnswer } from '../../what-if/run.js';
 import { otherMembers } from '../../http/json.js';
+import { longestText, runWhatIf, type WhatIfAnswer } from '../../what-if/run.js';
 import { endpoint } from '../endpoint.js';
 import { instant } from '../parameters.js';
-import { about, shapeOf } from '../shape.js';
-import { rangeOf } from './range.js';
+import { about, shapeOf, showsOne } from '../shape.js';
 import { requireLedger } from './fair-ledger.js';
+import { rangeOf } from './range.js';
 import * as schemas from './schemas.js';
 
 const maxDays = 31;
@@ -130,8 +130,7 @@ export const whatIfEndpoint = endpoint({
     parse: (_, body) => readBody(body),
   },
   errors: { 413: 'The body is too large.' },
-  schema: whatIfShape.schema,
-  example: whatIfShape.example,
+  ...showsOne(whatIfShape),
 
   async handle(tools, { principal, body, gone }) {
     const { organisation, namespace, tenant } = principal;

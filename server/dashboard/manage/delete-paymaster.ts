@@ -1,21 +1,21 @@
+import { eachObject } from '../../../adapters/resources/pages.js';
+import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
+import { paymasterIdOf } from '../../../core/config/ids.js';
 import { DomainError, quote, isDomainError } from '../../../core/errors.js';
 import type { ObjectKey } from '../../../core/meta/meta.js';
+import type { Resources } from '../../../core/resources/kinds.js';
+import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import { given } from '../../../core/units/given.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import type { Principal } from '../auth.js';
 import type { Call, Reply } from '../call.js';
 import type { Tools } from '../deps.js';
 import { unlessDeleted } from '../lookups.js';
-import { nouns } from './nouns.js';
-import { keyOfCall, requireMatch, unknown } from './object-changes.js';
-import { eachObject } from '../../../adapters/resources/pages.js';
-import type { Principal } from '../auth.js';
-import { declaredBy } from '../writes.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
-import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
-import type { Resources } from '../../../core/resources/kinds.js';
-import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
-import type { EpochMs } from '../../../core/units/time.js';
 import { findChain } from '../paymasters.js';
 import { text } from '../record-schemas.js';
+import { declaredBy } from '../writes.js';
+import { nouns } from './nouns.js';
+import { keyOfCall, requireMatch, unknown } from './object-changes.js';
 
 const { paymasters } = nouns;
 

@@ -5,7 +5,7 @@ import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
 import { isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import { apiVersion, type ObjectKey } from '../../../core/meta/meta.js';
-import type { Resources } from '../../../core/resources/kinds.js';
+import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { validateMetadata, validateName, validateResource } from '../../../core/resources/validate.js';
 import { isObject } from '../../../core/schema/json-value.js';
@@ -15,8 +15,8 @@ import { requireQuota, unlessDeleted } from '../lookups.js';
 import { dashboardManager } from '../writes.js';
 import { editOf, manifestFields, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { none, type Remarks } from './remarks.js';
 import { etagOf, maxLabels, versionOf, type WrittenBody } from './record.js';
+import { none, type Remarks } from './remarks.js';
 
 // How the endpoints of a noun change its objects.
 
@@ -145,6 +145,26 @@ function validate<K extends NounKind>(
   return problems.map(({ field, ...rest }) => ({ field: field.replace(/^metadata\./, ''), ...rest }));
 }
 
+/**
+ * What `given` says of an object is judged as in a manifest with this spec. Problems name the fields without `before`, and nobody gives
+ * the members `ours`. Throws INVALID_INPUT.
+ */
+export function requireAsInManifest(
+  kind: 'DashboardToken' | 'Paymaster',
+  spec: object,
+  before: RegExp,
+  given: object,
+  ours: readonly string[],
+): void {
+  const problems = validateResource(kind, { metadata: { name: 'new', namespace: 'new' }, spec });
+  const named = problems.map(({ field, ...rest }) => ({
+    field: field.replace(before, '') || 'body',
+    ...rest,
+  }));
+  const left = ours.filter((name) => Object.hasOwn(given, name));
+  refuse([...named, ...left.map((field) => ({ field, expected: 'left out' }))]);
+}
+
 /** What a body asks for; `before` are the labels where it names none. Throws INVALID_INPUT. */
 export function nextOf(
   { labels, spec }: WrittenBody,
@@ -199,8 +219,12 @@ export function keyOfCall(noun: Noun, { principal: { namespace }, params: { name
   return key;
 }
 
-export function keyOf(noun: Noun, { principal: { namespace } }: Call, name: string): ObjectKey {
-  refuse(validateName(noun.kind, { namespace, name }).map((problem) => ({ ...problem, field: 'name' })));
+export function keyOf(
+  { kind }: { readonly kind: Kind },
+  { principal: { namespace } }: Call,
+  name: string,
+): ObjectKey {
+  refuse(validateName(kind, { namespace, name }).map((problem) => ({ ...problem, field: 'name' })));
   return { namespace, name };
 }
 

@@ -6,6 +6,7 @@ import { endpoint, type Endpoint } from '../endpoint.js';
 import { readList, section, pageParameters } from '../lists.js';
 import { unlessDeleted } from '../lookups.js';
 import { boolean, integer, text } from '../parameters.js';
+import { listSchemaOf } from '../shape.js';
 import {
   deletePaymaster,
   deletionExample,
@@ -24,7 +25,6 @@ import {
   tellChange,
   unknown,
 } from './object-changes.js';
-import { listSchemaOf } from '../shape.js';
 import { bodyOf, etagOf, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */

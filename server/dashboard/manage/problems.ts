@@ -1,25 +1,25 @@
-import { listSchemaOf, wholeList } from '../shape.js';
-import {
-  inOrder,
-  type Problem,
-  createLimited,
-  problem,
-  problemsOf,
-  type Around,
-  shadowProblems,
-} from '../../../core/problems/problems.js';
-import { problemExample, problemSchema, renderProblem } from '../../../core/problems/render.js';
-import type { Reply } from '../call.js';
-import type { Tools } from '../deps.js';
-import { endpoint } from '../endpoint.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { isDomainError } from '../../../core/errors.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
 import { contractsInShadow } from '../../../core/policy/shadow.js';
-import { plusMs, type EpochMs } from '../../../core/units/time.js';
+import {
+  inOrder,
+  createLimited,
+  problem,
+  problemsOf,
+  shadowProblems,
+  type Problem,
+  type Around,
+} from '../../../core/problems/problems.js';
+import { problemExample, problemSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Paymaster } from '../../../core/resources/paymaster.js';
+import { plusMs, type EpochMs } from '../../../core/units/time.js';
 import type { Principal } from '../auth.js';
+import type { Reply } from '../call.js';
+import type { Tools } from '../deps.js';
+import { endpoint } from '../endpoint.js';
+import { listSchemaOf, showsOne, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 /** More than anybody reads. */
@@ -52,8 +52,7 @@ export const problemsEndpoint = endpoint({
   scope: 'organisation',
   needs: ['read', 'stop'],
   cost: 'list',
-  schema: problemsAnswer.schema,
-  example: problemsAnswer.example,
+  ...showsOne(problemsAnswer),
   handle: (tools, { principal }) => problemsAnswer.of(tools, principal),
 });
 

@@ -1,9 +1,9 @@
-import { listSchemaOf, wholeList } from '../shape.js';
 import { readRules } from '../../decision/show/read-rules.js';
 import { ruleSchema } from '../../decision/show/rule-schema.js';
 import { tableOf } from '../call.js';
 import { endpoint, reading } from '../endpoint.js';
 import { address } from '../parameters.js';
+import { listSchemaOf, wholeList } from '../shape.js';
 import { nouns } from './nouns.js';
 import { present, servedConfig } from './object-changes.js';
 import { ruleOfContracts, ruleOfPolicy } from './policy-rules.js';

@@ -1,8 +1,9 @@
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { DomainError, invalidInput } from '../../../core/errors.js';
-import { isObject } from '../../../core/schema/json-value.js';
-import { record } from '../../../core/schema/json-schema.js';
 import { webhookConfigOf } from '../../../core/policy/webhook/kind.js';
+import { record } from '../../../core/schema/json-schema.js';
+import { isObject } from '../../../core/schema/json-value.js';
+import { otherMembers } from '../../http/json.js';
 import {
   deliverTest,
   parseSample,
@@ -10,7 +11,6 @@ import {
   takeDelivery,
   type Sample,
 } from '../../http/test-delivery.js';
-import { otherMembers } from '../../http/json.js';
 import { endpoint, type Body } from '../endpoint.js';
 import { deliveryBody, deliveryExample, deliverySchema } from '../openapi-webhook.js';
 import { knownGeneration } from './keys.js';

@@ -10,11 +10,11 @@ import { afterPost, compare, type Situation, type Told } from '../../../core/not
 import { messageOf } from '../../../core/notifications/message.js';
 import type { NotificationSpec } from '../../../core/resources/notification.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
-import { type EpochMs, plusMs } from '../../../core/units/time.js';
+import { isObject, parseJson } from '../../../core/schema/json-value.js';
+import { plusMs, type EpochMs } from '../../../core/units/time.js';
 import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { Whose } from '../manage/problems.js';
 import { situationOf, type Sources } from './situation.js';
-import { isObject, parseJson } from '../../../core/schema/json-value.js';
 
 type Deps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly sources: Sources;

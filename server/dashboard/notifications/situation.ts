@@ -3,8 +3,8 @@ import { turn } from '../../../adapters/timers.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { isDomainError } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
-import { eventOfCheck } from '../../../core/notifications/events.js';
 import type { Situation, Thing } from '../../../core/notifications/compare.js';
+import { eventOfCheck } from '../../../core/notifications/events.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import {
   createLimited,

@@ -2,13 +2,13 @@ import { findCondition } from '../../../core/meta/conditions.js';
 import { problemsAmong } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Chain } from '../../../core/resources/chain.js';
-import type { Cursor } from '../../../core/usage/follower-step.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { toMs, type EpochMs } from '../../../core/units/time.js';
+import type { Cursor } from '../../../core/usage/follower-step.js';
 import { endpoint } from '../endpoint.js';
 import { countOrNull, integerOrNull, textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { about, shapeOf, showsList, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 type Followed = Chain & { readonly cursor: Cursor | undefined; readonly now: EpochMs };
@@ -52,8 +52,7 @@ export const platformChains = endpoint({
   path: '/platform/chains',
   scope: 'platform',
   cost: 'list',
-  schema: listSchemaOf(chainShape.schema),
-  example: wholeList([chainShape.example]),
+  ...showsList(chainShape),
 
   async handle({ resources, usage, clock }) {
     const chains = byAge(await resources.list('Chain'));

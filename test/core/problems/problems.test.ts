@@ -7,8 +7,8 @@ import {
   problemsOf,
   readinessProblem,
   withoutOrganisation,
-  type Around,
   shadowProblems,
+  type Around,
 } from '../../../core/problems/problems.js';
 import type { AnyResource } from '../../../core/resources/kinds.js';
 import type { EpochMs } from '../../../core/units/time.js';

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import type { NotificationClient } from '../../../adapters/notifications/notification-client.js';
 import { createStops } from '../../../adapters/process/stops.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
-import type { NotificationClient } from '../../../adapters/notifications/notification-client.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import type { Message } from '../../../core/notifications/message.js';
+import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
 import type { AnyResource } from '../../../core/resources/kinds.js';
 import type { OrganisationSpec } from '../../../core/resources/organisation.js';
-import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
 import { createNotificationSender, createStates } from '../../../server/dashboard/notifications/sender.js';
 import type { Sources } from '../../../server/dashboard/notifications/situation.js';
 import { aClock } from '../../adapters/usage/clock.js';
