@@ -80,15 +80,14 @@ export function createOperator(deps: OperatorDeps) {
           source: { ...deps.masterKeys, announcements: whileLeading(leader, deps.masterKeys.announcements) },
           ...ambient,
           compileAll: () => roots.pass(allKeys(cache).paymasters),
-          onChange: () => roots.add({ paymasters: [], chains: allKeys(cache).chains, organisations: [] }),
+          onChange: () => roots.add({ chains: allKeys(cache).chains }),
         })
       : undefined;
   const masterKeys = 'read' in deps.masterKeys ? rotation!.keys : deps.masterKeys;
   const connectionSecrets = createConnectionSecretWriter({ ...deps, masterKeys, secrets });
   const keysOn = (chainId: number): readonly string[] =>
     cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)));
-  const addChain = (chainId: number): void =>
-    roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
+  const addChain = (chainId: number): void => roots.add({ chains: [String(chainId)] });
   const lookAt = (chainId: number): void => {
     platform.look(chainId);
     addChain(chainId);
@@ -151,13 +150,10 @@ export function createOperator(deps: OperatorDeps) {
   const reportLook = createReportLook({
     cache,
     addChain,
-    addOrganisations: (organisations) => roots.add({ paymasters: [], chains: [], organisations }),
+    addOrganisations: (organisations) => roots.add({ organisations }),
     addPaymasters: (paymasters) => followers.add(paymasters),
   });
-  const followers = createFollowers({
-    timers,
-    handle: (paymasters) => roots.add({ paymasters, chains: [], organisations: [] }),
-  });
+  const followers = createFollowers({ timers, handle: (paymasters) => roots.add({ paymasters }) });
   const platform = createPlatformView({
     facts,
     usage,

@@ -25,7 +25,7 @@ export function createRepairs(
     readonly tenantAccess: TenantAccess | undefined;
     readonly timers: Timers;
     /** Looks at these roots again. */
-    readonly handle: (keys: Keys) => void;
+    readonly handle: (keys: Partial<Keys>) => void;
   },
 ) {
   const { cache, configs, tenantAccess, clock, handle } = deps;
@@ -52,8 +52,7 @@ export function createRepairs(
         return sweeper.soon();
       }
       // A binding in any other namespace belongs to another installation, or was revoked.
-      if (cache.organisationsOf(namespace).length > 0)
-        handle({ paymasters: [], chains: [], organisations: [namespace] });
+      if (cache.organisationsOf(namespace).length > 0) handle({ organisations: [namespace] });
     },
   };
 }
@@ -123,10 +122,10 @@ function idOf(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): stri
 async function sweepGrants(
   cache: Pick<Cache, 'all'>,
   tenantAccess: Pick<TenantAccess, 'granted'>,
-): Promise<Keys> {
+): Promise<Partial<Keys>> {
   const granted = await tenantAccess.granted();
   const wanted = cache.all('Organisation').map(({ spec }) => spec.namespace);
-  return { paymasters: [], chains: [], organisations: [...new Set([...granted, ...wanted])] };
+  return { organisations: [...new Set([...granted, ...wanted])] };
 }
 
 /** How often the operator compares all that it has made with what it would make. */
@@ -138,9 +137,9 @@ const sweepAgainMs = 10_000;
 
 /** Runs all sweeps at its start and then again and again; a sweep that fails does not stop the others. */
 function createSweeper(deps: {
-  readonly sweeps: readonly (() => Promise<Keys>)[];
+  readonly sweeps: readonly (() => Promise<Partial<Keys>>)[];
   /** Gets what a sweep has found. */
-  readonly handle: (keys: Keys) => void;
+  readonly handle: (keys: Partial<Keys>) => void;
   readonly timers: Timers;
   readonly log: Logger;
 }) {

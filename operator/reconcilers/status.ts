@@ -13,24 +13,22 @@ import type { Announcer } from './announcer.js';
 type Status<K extends Kind> = NonNullable<Resources[K]['status']>;
 
 /** Writes findings into the status of objects, and writes nothing when the status has them already. */
-export type StatusWriter = {
-  /** `rest`: the whole status without conditions and observedGeneration. Fields that are left out are removed. */
-  write<K extends Kind>(
-    kind: K,
-    object: Resources[K],
-    findings: readonly Finding[],
-    rest: Omit<Status<K>, 'conditions' | 'observedGeneration'>,
-  ): Promise<void>;
-};
+export type StatusWriter = ReturnType<typeof createStatusWriter>;
 
 export function createStatusWriter(deps: {
   readonly resources: Pick<ResourceStore, 'applyStatus'>;
   readonly cache: Pick<Cache, 'note'>;
   readonly announcer: Pick<Announcer, 'announce'>;
   readonly clock: Clock;
-}): StatusWriter {
+}) {
   return {
-    async write(kind, object, findings, rest) {
+    /** `rest`: the whole status without conditions and observedGeneration. Fields that are left out are removed. */
+    async write<K extends Kind>(
+      kind: K,
+      object: Resources[K],
+      findings: readonly Finding[],
+      rest: Omit<Status<K>, 'conditions' | 'observedGeneration'>,
+    ): Promise<void> {
       const { generation, resourceVersion } = object.metadata;
       const present: readonly Condition[] = object.status?.conditions ?? [];
       const conditions = setConditions(present, findings, generation, deps.clock.now());

@@ -1,6 +1,5 @@
 import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
 import { applyManifests } from '../../adapters/manifests/apply-manifests.js';
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { createPace } from '../../adapters/pace.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
@@ -12,7 +11,6 @@ import { noMetrics } from '../../core/metrics.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import type { AnyResource } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 import { parseAddress } from '../../core/units/address.js';
@@ -39,16 +37,7 @@ export type CheckRules = {
   readonly platform: PlatformDefaults;
 };
 
-export type CheckResult = {
-  /** The problems for which the store refuses objects, as an API server would. */
-  readonly problems: readonly ManifestProblem[];
-  /** Each object that was stored, with the status that the operator gives it. `before`: as the context has it. */
-  readonly objects: readonly {
-    readonly manifest: ManifestObject;
-    readonly object: AnyResource;
-    readonly before?: AnyResource;
-  }[];
-};
+export type CheckResult = Awaited<ReturnType<typeof checkManifests>>;
 
 /**
  * Lets the operator's own reconcilers work on manifests, over stores in memory and without chains, and returns the
@@ -61,7 +50,7 @@ export async function checkManifests(
     context,
   }: { readonly objects: readonly ManifestObject[]; readonly context: readonly ManifestObject[] },
   rules: CheckRules,
-): Promise<CheckResult> {
+) {
   const db = openDatabase(':memory:', { durability: 'process' });
   try {
     const time = createStillClock();
@@ -81,7 +70,9 @@ export async function checkManifests(
     await work();
     const after = await stored(resources, objects);
     return {
+      /** For which the store refuses objects, as an API server would. */
       problems: [...inherited.problems, ...problems],
+      /** Each object that was stored, with the status that the operator gives it. `before`: as the context has it. */
       objects: after.map((each) => ({ ...each, ...given({ before: before.get(each.manifest) }) })),
     };
   } finally {
@@ -89,10 +80,7 @@ export async function checkManifests(
   }
 }
 
-async function stored(
-  resources: ResourceStore,
-  manifests: readonly ManifestObject[],
-): Promise<CheckResult['objects']> {
+async function stored(resources: ResourceStore, manifests: readonly ManifestObject[]) {
   const found = await Promise.all(
     manifests.map(async (manifest) => ({
       manifest,
