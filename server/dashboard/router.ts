@@ -1,12 +1,12 @@
 import express from 'express';
 import type { IRouter, Request, Response } from 'express';
-import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenScope } from '../../core/resources/dashboard-token.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';
 import { given as definedOnly } from '../../core/units/given.js';
 import type { BodyAdmission } from '../http/body-admission.js';
+import { limited } from '../http/rate-limit.js';
 import type { CredentialOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
 import { parseBody, readBody } from './body.js';
@@ -207,10 +207,6 @@ async function bodyOf(
 
 function full(): DomainError {
   return limited('BODIES_FULL', 'Too many request bodies are being read: try again in a second.');
-}
-
-function limited(reason: ErrorReason, message: string): DomainError {
-  return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }
 
 const readBytes = readBody();

@@ -52,39 +52,17 @@ function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
 
 type Labels = Readonly<Record<string, string>>;
 
+export type Writes = ReturnType<typeof createWrites>;
+
 /**
  * Writes of the dashboard: server-side apply, forced only over a manual edit. An apply replaces all fields that its manager owned before.
  * So a change starts from the owned fields and adds only those whose value changes; the manifest keeps its own fields.
  */
-export type Writes = {
-  /** ALREADY_EXISTS when an object of that name exists. */
-  create<K extends Kind>(
-    kind: K,
-    key: ObjectKey,
-    spec: Spec<K>,
-    createdBy: string,
-    labels?: Labels,
-  ): Promise<Resources[K]>;
-  /**
-   * Reads, plans and applies; repeats this for ten seconds when another writer was faster, then throws WRITE_CONFLICT. NOT_FOUND
-   * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
-   */
-  change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
-  /** The same for all that the dashboard owns of an object. */
-  edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]>;
-  /** The object as it was. `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
-  remove<K extends Kind>(
-    kind: K,
-    key: ObjectKey,
-    check?: (current: Resources[K]) => void,
-  ): Promise<AnyResource>;
-};
-
 export function createWrites(
   deps: Pick<Ambient, 'clock' | 'log'> & {
     readonly resources: Pick<ResourceStore, 'get' | 'page' | 'apply' | 'delete'>;
   },
-): Writes {
+) {
   const { resources, clock, log } = deps;
   // Concurrent changes of one object in this process would only make each other retry.
   const turns = createTurns();
@@ -92,6 +70,7 @@ export function createWrites(
     turns.run(`${kind} ${formatKey(key)}`, () => retryConflicts(attempt));
 
   return {
+    /** ALREADY_EXISTS when an object of that name exists. */
     create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string, labels?: Labels) =>
       resources.apply<K>({
         ...given({ labels }),
@@ -106,11 +85,24 @@ export function createWrites(
         create: true,
       }),
 
+    /**
+     * Reads, plans and applies; repeats this for ten seconds when another writer was faster, then throws WRITE_CONFLICT. NOT_FOUND
+     * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
+     */
     change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) => edit(kind, key, asEdit(plan)),
 
+    /** The same for all that the dashboard owns of an object. */
     edit,
 
-    remove: (kind, key, check) =>
+    /**
+     * The object as it was. `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create
+     * it again, or miss it.
+     */
+    remove: <K extends Kind>(
+      kind: K,
+      key: ObjectKey,
+      check?: (current: Resources[K]) => void,
+    ): Promise<AnyResource> =>
       inTurn(kind, key, async () => {
         const current = await present(kind, key);
         check?.(current);

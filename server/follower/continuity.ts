@@ -2,7 +2,6 @@ import type { Block, Chain } from '../../core/chain/chain.js';
 import type { Logger } from '../../core/log.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import type { Cursor, FollowerStep } from '../../core/usage/follower-step.js';
-import type { Reservation } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { History } from './history.js';
 import { movementsTakenBack } from './movement-recorder.js';
@@ -140,15 +139,6 @@ export async function passedTime(of: {
   return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;
 }
 
-type TakenBack = {
-  readonly step: FollowerStep;
-  /** The last remembered block that is still in the chain; undefined: none is. */
-  readonly common: Cursor | undefined;
-  readonly restored: readonly Reservation[];
-  /** See {@link History.after}. */
-  readonly givenBack: number;
-};
-
 /**
  * The step back to the last remembered block that is still in the chain. Reservations that ended after it are live again, and what they
  * counted is taken back, even if others have been promised the difference since. The next rounds settle the operations of the new
@@ -160,7 +150,7 @@ export async function takeBackStep(
   source: Source,
   history: History,
   { stored, head }: { readonly stored: Cursor; readonly head: Block },
-): Promise<TakenBack | undefined> {
+) {
   if (history.points()[0]?.blockHash !== stored.blockHash) return undefined;
   const common = await commonPoint(source, history.points(), head);
   const { restored, charges, givenBack } = history.after(common);

@@ -7,20 +7,12 @@ export type BodyLimits = {
   readonly withinMs: number;
 };
 
-/** A body that is being read or processed. Each must be released once. */
-export type AdmittedBody = {
-  /** False when this chunk exceeds a limit: then the caller must drop the body. */
-  take(bytes: number): boolean;
-  release(): void;
-  /** Calls `late` when the body takes too long, unless the returned function is called in time. */
-  begin(late: () => void): () => void;
-};
-
 /**
  * Bounds the memory that callers can make a process hold. Bytes count from their arrival to the answer, so neither
  * unfinished bodies nor requests that wait for a webhook can grow without bound, and a single caller cannot take it all.
  */
 export type BodyAdmission = Readonly<ReturnType<typeof createBodyAdmission>>;
+export type AdmittedBody = ReturnType<BodyAdmission['admit']>;
 
 /** What a chunk costs besides its bytes: otherwise a body sent byte by byte would cost a hundred times the counted amount. */
 const chunkOverhead = 256;
@@ -39,12 +31,15 @@ export function createBodyAdmission(limits: BodyLimits) {
     get heldBytes() {
       return total;
     },
-    admit(key: string, client: string): AdmittedBody {
+    /** A body that is being read or processed: it must be released once. */
+    admit(key: string, client: string) {
       let held = 0;
       let isReleased = false;
       return {
+        /** Calls `late` when the body takes too long, unless the returned function is called in time. */
         begin: deadlines.begin,
-        take(bytes) {
+        /** False when this chunk exceeds a limit: then the caller must drop the body. */
+        take(bytes: number): boolean {
           if (isReleased) return false;
           const size = bytes + chunkOverhead;
           const ofKey = (byKey.get(key) ?? 0) + size;
@@ -56,7 +51,7 @@ export function createBodyAdmission(limits: BodyLimits) {
           held += size;
           return true;
         },
-        release() {
+        release(): void {
           isReleased = true;
           if (held === 0) return;
           total -= held;

@@ -54,11 +54,7 @@ const exactDigits = 15;
  * Number of values of JSON text, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as another one: only
  * numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
  */
-function look(text: string): {
-  readonly values: number;
-  readonly depth: number;
-  readonly mayChange: boolean;
-} {
+function look(text: string) {
   let values = 1;
   let depth = 0;
   let level = 0;
