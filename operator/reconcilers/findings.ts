@@ -260,7 +260,8 @@ const reasons = {
 } as const satisfies Record<PriceFault, ConditionReason<'PriceUsable'>>;
 
 /**
- * Whether a price of a fee token or a native coin can be used. Names sources and limits. Rates and ages move all the time, so they are metrics.
+ * Whether a price of a fee token or a native coin can be used. The message names sources and limits; rates and ages, which move all the
+ * time, are metrics.
  */
 export function priceFinding(answer: PriceAnswer | undefined): Finding {
   if (answer === undefined) return finding('PriceUsable', 'Unknown');

@@ -35,9 +35,9 @@ import { createTokenUse } from './token-use.js';
 import { createDryWrites, createWrites } from './writes.js';
 
 /**
- * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, and the endpoints below
- * `/manage/v1`, and the console; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
- * write that waits for the operator ends within `programmedTimeoutMs`.
+ * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, the endpoints below `/manage/v1`,
+ * and the console; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to
+ * stop: a write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, texts, masterKeys, webhooks, clock, log, usage } = deps;

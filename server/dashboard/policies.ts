@@ -200,8 +200,8 @@ export const activatePolicy = endpoint({
 });
 
 /**
- * A policy that is already in the wanted state is not written, and pausing never moves a limit's
- * cycle. One that would be active beyond the number that counts is refused. The policy list shows contracts too, so a contract can be paused by its id.
+ * A policy that is already in the wanted state is not written, and pausing never moves a limit's cycle. One that would be active beyond
+ * the number that counts is refused. The policy list shows contracts too, so a contract can be paused by its id.
  */
 async function setActive(tools: Tools, call: PaymasterCall, active: boolean): Promise<Reply> {
   const { paymaster, params } = call;

@@ -44,11 +44,12 @@ const refreshMs = 60_000;
 const releasesPerStep = 1_000;
 /** Most blocks that one step settles. */
 const blocksPerStep = 10_000;
+
 /**
- * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it or in final blocks, ends expired reservations,
- * and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one starts from the
- * store's cursor again. A reorganisation below the settled block gets a separate step, which takes back the steps after the last common
- * block.
+ * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it or in final blocks, ends
+ * expired reservations, and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one
+ * starts from the store's cursor again. A reorganisation below the settled block gets a separate step, which takes back the steps after
+ * the last common block.
  */
 export class ChainFollower {
   readonly #deps: ChainFollowerDeps;

@@ -73,8 +73,8 @@ function lossesByOperation(losses: readonly Loss[]): ReadonlyMap<string, bigint>
 }
 
 /**
- * What an operation took: from the contract's deposit its cost, and the same from the balance inside the contract that paid. What the
- * contract charged that balance is an event of its own and counts as burnt, so the cost comes off there.
+ * What an operation took: its cost from the contract's deposit, and the same from the balance inside the contract that paid. What the
+ * contract charged that balance is another event and counts as burnt, so the cost comes off there.
  */
 function partsOfOperation(operation: MinedOperation, keeper: Keeper | undefined, lost = 0n): readonly Part[] {
   const { paymaster: contract, actualGasCost: cost, blockNumber, blockHash, transactionHash } = operation;

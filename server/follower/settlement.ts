@@ -126,12 +126,14 @@ function soleDigest([first, ...others]: readonly Candidate[]): Hex | undefined {
 }
 
 /**
- * Decides how operations end reservations that were found late: by their senders, after the reservations had expired, or by a rescan. Such an operation may have been settled when it was mined, and its nonce may have
- * been promised again since, because anybody can ask for that. So only the digest proves that an operation is the one that a
- * reservation has promised; then the reservation settles. Without this proof a reservation that may have promised the operation is
- * forfeited, which counts no loss, and any other reservation is released. A reservation is also released when the digest proves
- * another reservation's promise. `promised`: every reservation for these operations, including those that have not expired.
- * `isCounted`: whether the operation is known to be settled already.
+ * Decides how operations end reservations when they are found late: by their senders, after the reservations had expired, or by a rescan.
+ * Such an operation may have been settled when it was mined, and its nonce may have been promised again since, because anybody can ask
+ * for that. So only the digest proves that an operation is the one that a reservation has promised; then the reservation settles.
+ * Without this proof a reservation that may have promised the operation is forfeited, which counts no loss, and any other reservation is
+ * released. A reservation is also released when the digest proves another reservation's promise.
+ *
+ * `promised`: every reservation for these operations, including those that have not expired. `isCounted`: whether the operation is known
+ * to be settled already.
  */
 export function settleLate(
   found: readonly MinedOperation[],

@@ -2,7 +2,10 @@ import { DomainError, invalidInput, quote, type Problem } from '../../core/error
 import { isObject } from '../../core/schema/json-value.js';
 import { isSameNumber } from '../../core/units/decimal-text.js';
 
-/** Each value is compared with its text, which takes microseconds. The largest in real use are the 10,000 addresses of a paymaster in a what-if. */
+/**
+ * Each value is compared with its text, which takes microseconds. The largest body in real use has the 10,000 addresses of a paymaster in
+ * a what-if.
+ */
 const maxValues = 12_000;
 
 /**
@@ -51,8 +54,8 @@ const maxDepth = 200;
 const exactDigits = 15;
 
 /**
- * Number of values of JSON text, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as another one: only
- * numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
+ * How many values JSON text has, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as
+ * another one: only numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
  */
 function look(text: string) {
   let values = 1;

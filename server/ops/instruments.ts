@@ -29,7 +29,10 @@ export function createInstruments(metrics: Metrics) {
 
   return {
     wouldRefuse,
-    /** `outcome` is `sponsored`, `committed` (reserved, not signed yet), `refused`, `answered` (anything else that worked) or the code of the error. */
+    /**
+     * `outcome` is `sponsored`, `committed` (reserved, not signed yet), `refused`, `answered` (anything else that worked), or the code of the
+     * error.
+     */
     rpcRequests: by('method', 'outcome').counter(
       'paymaster_rpc_requests_total',
       'JSON-RPC calls, by method ("unknown" for any other) and outcome.',

@@ -51,9 +51,10 @@ type SharedDependencyOptions = {
 };
 
 /**
- * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds, so that a rollout
- * does not send traffic to replicas that are still connecting, and a restart while it is away still answers what is wrong. A process whose dependency
- * nobody of the release has ever reached, as one with a misspelt name, waits until it has: it must not replace one that works.
+ * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds: a rollout then sends no traffic
+ * to replicas that are still connecting, and a process that was restarted while the dependency is away still answers what is wrong. A
+ * process whose dependency nobody of the release has ever reached, such as one with a misspelt name, waits until it has reached it: it
+ * must not replace one that works.
  */
 export function sharedDependency(
   check: Omit<ReadinessCheck, 'isAdvice'>,
@@ -87,8 +88,8 @@ export function sharedDependency(
 }
 
 /**
- * Whether this process has mounted what other pods of the release have: false while it lacks something that one of them had within the last quarter of an
- * hour. Once it was true it stays true, because a file that is removed later is removed from all pods.
+ * Whether this process has mounted what other pods of the release have: false while it lacks something that one of them had within the
+ * last quarter of an hour. Once it was true it stays true, because a file that is removed later is removed from all pods.
  */
 export function createMountCheck(
   mounted: () => Promise<{ readonly here: readonly string[]; readonly missing: readonly string[] }>,

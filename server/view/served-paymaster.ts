@@ -40,7 +40,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing) {
     configGeneration: config.configGeneration,
     suspended: config.suspended,
     notReady: config.notReady,
-    /** SHA-256 of each accepted apiKey. Every record has a list of its own, which those that are narrowed from it share. */
+    /** SHA-256 of each accepted apiKey. Each record has its own list; records that are narrowed from it share that. */
     keys,
     namedKeys: serveKeys(config.keys),
     /** The key with a name that asks; undefined: the first key, or nobody yet. */

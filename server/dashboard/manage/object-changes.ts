@@ -51,7 +51,10 @@ export async function change<K extends NounKind>(
   return (await tellChange(tools, call, noun, next)).object;
 }
 
-/** The same, with what is to be said about it, and the object before it. `isDry`: the object stays as it is, and the answer is what it would be. */
+/**
+ * The same, with the object before the change, and what the caller should know about it. `isDry`: the object stays as it is, and the
+ * answer is what it would be.
+ */
 export async function tellChange<K extends NounKind>(
   tools: Tools,
   call: Call,
@@ -146,8 +149,8 @@ function validate<K extends NounKind>(
 }
 
 /**
- * What `given` says of an object is judged as in a manifest with this spec. Problems name the fields without `before`, and nobody gives
- * the members `ours`. Throws INVALID_INPUT.
+ * Judges what a caller gives of an object as if this spec were in a manifest. Problems name the fields without `before`; the members
+ * `ours` are not the caller's to give. Throws INVALID_INPUT.
  */
 export function requireAsInManifest(
   kind: 'DashboardToken' | 'Paymaster',

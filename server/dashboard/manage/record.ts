@@ -40,7 +40,7 @@ const labels: JsonSchema = {
   additionalProperties: { type: 'string', maxLength: 63 },
   description: 'Labels of the object, e.g. {"team": "growth"}.',
 };
-/** Each label is a field with owners of its own. Objects that kubectl gave more keep them. */
+/** Each label is a field that has owners. Objects that kubectl gave more keep them. */
 export const maxLabels = 64;
 const [exampleName, exampleLabels] = ['shop', { team: 'growth' }];
 const managed: JsonSchema = {
