@@ -2,7 +2,7 @@ import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js
 import { DomainError } from '../core/errors.js';
 import type { ChainSpec } from '../core/resources/chain.js';
 import { validateResource } from '../core/resources/validate.js';
-import { readFiles } from '../operator/validate/read-files.js';
+import { readFiles } from '../operator/validate/validate.js';
 
 /** The only Chain of the file; its schema has been checked. */
 export function readChain(file: string): { readonly name: string; readonly spec: ChainSpec } {

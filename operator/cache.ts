@@ -160,21 +160,9 @@ export function contestedName({ metadata, spec }: Resources['Paymaster']): strin
   return JSON.stringify([metadata.namespace, spec.chainId, spec.name]);
 }
 
-type Table<T extends AnyResource> = {
-  get(key: string): T | undefined;
-  all(): readonly T[];
-  has(object: T): boolean;
-  put(object: T): void;
-  remove(object: T): void;
-  /** A look-up of objects by a value; `put` and `remove` keep it up to date. */
-  index(valueOf: (object: T) => string): Index<T>;
-};
+type Table<T extends AnyResource> = ReturnType<typeof createTable<T>>;
 
-type Index<T> = { find(value: string): readonly T[]; count(value: string): number };
-
-function createTable<T extends AnyResource>(
-  nameOf = (object: T): string => formatKey(keyOf(object)),
-): Table<T> {
+function createTable<T extends AnyResource>(nameOf = (object: T): string => formatKey(keyOf(object))) {
   const objects = new Map<string, T>();
   const indexes: { readonly valueOf: (object: T) => string; readonly groups: Map<string, Map<string, T>> }[] =
     [];
@@ -192,10 +180,10 @@ function createTable<T extends AnyResource>(
   }
 
   return {
-    get: (key) => objects.get(key),
-    all: () => [...objects.values()],
-    has: (object) => objects.has(nameOf(object)),
-    put(object) {
+    get: (key: string): T | undefined => objects.get(key),
+    all: (): readonly T[] => [...objects.values()],
+    has: (object: T): boolean => objects.has(nameOf(object)),
+    put(object: T): void {
       remove(object);
       const key = nameOf(object);
       objects.set(key, object);
@@ -206,12 +194,13 @@ function createTable<T extends AnyResource>(
       }
     },
     remove,
-    index(valueOf) {
+    /** A look-up of objects by a value; `put` and `remove` keep it up to date. */
+    index(valueOf: (object: T) => string) {
       const groups = new Map<string, Map<string, T>>();
       indexes.push({ valueOf, groups });
       return {
-        find: (value) => [...(groups.get(value)?.values() ?? [])],
-        count: (value) => groups.get(value)?.size ?? 0,
+        find: (value: string): readonly T[] => [...(groups.get(value)?.values() ?? [])],
+        count: (value: string): number => groups.get(value)?.size ?? 0,
       };
     },
   };

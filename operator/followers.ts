@@ -1,15 +1,13 @@
 import type { Timers } from '../adapters/timers.js';
 
-/** Works off thousands of keys, a few at a time: the object that they all follow shows the change already. */
-type Followers = { add(keys: readonly string[]): void; stop(): void };
-
 const atOnce = 50;
 const everyMs = 1_000;
 
+/** Works off thousands of keys, a few at a time: the object that they all follow shows the change already. */
 export function createFollowers(deps: {
   readonly timers: Timers;
   readonly handle: (keys: readonly string[]) => void;
-}): Followers {
+}) {
   const waiting = new Set<string>();
   let cancel: (() => void) | undefined;
 
@@ -21,11 +19,11 @@ export function createFollowers(deps: {
   }
 
   return {
-    add(keys) {
+    add(keys: readonly string[]): void {
       for (const key of keys) waiting.add(key);
       if (cancel === undefined) take();
     },
-    stop() {
+    stop(): void {
       waiting.clear();
       cancel?.();
     },

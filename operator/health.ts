@@ -4,8 +4,9 @@ import type { PrometheusMetrics } from '../adapters/metrics/prometheus.js';
 import type { Logger } from '../core/log.js';
 
 /**
- * `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. An answer of `/healthz` proves that the event loop turns. It says nothing about the API server: an outage of it is
- * not a reason to restart. A leader whose loop is stuck loses its lease and ends by itself.
+ * `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. An answer of `/healthz` proves that the event loop turns. It
+ * says nothing about the API server, because a restart does not end its outage. A leader whose loop is stuck loses its lease and ends by
+ * itself.
  */
 export function createHealth(deps: {
   readonly isReady: () => boolean;

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Timers } from '../adapters/timers.js';
 import type { Ambient } from '../core/ambient.js';
 import { DomainError, isDomainError } from '../core/errors.js';
 import {
@@ -12,7 +14,6 @@ import { finding, type Finding } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { EpochMs } from '../core/units/time.js';
 import { createRepetition } from './runtime/repeat.js';
-import type { Timers } from '../adapters/timers.js';
 
 /** Master keys that may change while the operator runs. */
 export type KeySource = {
@@ -163,7 +164,7 @@ export function createKeyRotation(
     const before = keys;
     keys = leaderKeys(announced, mounted);
     // At the start everything is compiled anyway.
-    if (hasStarted && !isSameKeys(before, keys)) void deps.compileAll();
+    if (hasStarted && !isDeepStrictEqual(before, keys)) void deps.compileAll();
   }
 
   function inForce(): MasterKeys {
@@ -202,16 +203,4 @@ export function createKeyRotation(
       await first;
     },
   };
-}
-
-function isSameKeys(a: MasterKeys | undefined, b: MasterKeys | undefined): boolean {
-  const same = (left: Uint8Array | undefined, right: Uint8Array | undefined): boolean =>
-    left === undefined || right === undefined ? left === right : Buffer.compare(left, right) === 0;
-  return (
-    a !== undefined &&
-    b !== undefined &&
-    same(a.current, b.current) &&
-    same(a.previous, b.previous) &&
-    same(a.webhook, b.webhook)
-  );
 }

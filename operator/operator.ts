@@ -1,40 +1,38 @@
-import { given } from '../core/units/given.js';
-import { openPlatform } from '../core/config/platform.js';
-import { noEvents } from '../core/resources/kubernetes-events.js';
-import { layouts } from '../core/paymaster/layouts.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
 import { createPace } from '../adapters/pace.js';
-import { createMethodReader } from './method-reader.js';
+import { systemTimers } from '../adapters/timers.js';
+import { openPlatform } from '../core/config/platform.js';
+import { formatKey, keyOf } from '../core/meta/meta.js';
+import { layouts } from '../core/paymaster/layouts.js';
+import { noEvents } from '../core/resources/kubernetes-events.js';
+import { given } from '../core/units/given.js';
 import { createCache } from './cache.js';
+import { createConfirmations } from './confirmations.js';
 import { createChainFacts } from './facts/chain-facts.js';
+import { createDataFeeFacts } from './facts/data-fee-facts.js';
+import { createPlatformView } from './facts/platform-view.js';
+import { createPriceFacts, withReportedJumps } from './facts/price-facts.js';
 import {
   createLossFacts,
   createServedFacts,
   createServingFacts,
   createUsageFacts,
 } from './facts/reported-facts.js';
-import { createPlatformView } from './facts/platform-view.js';
-import { createDataFeeFacts } from './facts/data-fee-facts.js';
-import { createPriceFacts, withReportedJumps } from './facts/price-facts.js';
-import { createConfirmations } from './confirmations.js';
 import { createFollowers } from './followers.js';
 import { createForeignStatuses } from './foreign-statuses.js';
 import { createKeyRotation } from './key-rotation.js';
+import { createMethodReader } from './method-reader.js';
+import type { OperatorDeps } from './operator-deps.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler, inOrder } from './reconcilers/chain.js';
-import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
-import { withLeaving } from './reconcilers/leaving.js';
-import { allKeys, keysOf, rootsOf } from './reconcilers/mapping.js';
+import { allKeys, keysOf, rootsOf, createReportLook } from './reconcilers/mapping.js';
+import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createOrganisationReconciler } from './reconcilers/organisation.js';
 import { createPaymasterReconciler } from './reconcilers/paymaster.js';
-import { createStatusWriter } from './reconcilers/status.js';
-import { createReportLook } from './report-look.js';
+import { withLeaving, createStatusWriter } from './reconcilers/status.js';
 import { createRepairs } from './repairs.js';
 import { createRoots } from './roots.js';
 import { alwaysLeader, whileLeading } from './runtime/leader.js';
-import { systemTimers } from '../adapters/timers.js';
-import type { OperatorDeps } from './operator-deps.js';
 
 export type Operator = ReturnType<typeof createOperator>;
 
@@ -82,15 +80,14 @@ export function createOperator(deps: OperatorDeps) {
           source: { ...deps.masterKeys, announcements: whileLeading(leader, deps.masterKeys.announcements) },
           ...ambient,
           compileAll: () => roots.pass(allKeys(cache).paymasters),
-          onChange: () => roots.add({ paymasters: [], chains: allKeys(cache).chains, organisations: [] }),
+          onChange: () => roots.add({ chains: allKeys(cache).chains }),
         })
       : undefined;
   const masterKeys = 'read' in deps.masterKeys ? rotation!.keys : deps.masterKeys;
   const connectionSecrets = createConnectionSecretWriter({ ...deps, masterKeys, secrets });
   const keysOn = (chainId: number): readonly string[] =>
     cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)));
-  const addChain = (chainId: number): void =>
-    roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
+  const addChain = (chainId: number): void => roots.add({ chains: [String(chainId)] });
   const lookAt = (chainId: number): void => {
     platform.look(chainId);
     addChain(chainId);
@@ -153,13 +150,10 @@ export function createOperator(deps: OperatorDeps) {
   const reportLook = createReportLook({
     cache,
     addChain,
-    addOrganisations: (organisations) => roots.add({ paymasters: [], chains: [], organisations }),
+    addOrganisations: (organisations) => roots.add({ organisations }),
     addPaymasters: (paymasters) => followers.add(paymasters),
   });
-  const followers = createFollowers({
-    timers,
-    handle: (paymasters) => roots.add({ paymasters, chains: [], organisations: [] }),
-  });
+  const followers = createFollowers({ timers, handle: (paymasters) => roots.add({ paymasters }) });
   const platform = createPlatformView({
     facts,
     usage,

@@ -68,12 +68,13 @@ export function createRoots(
     pass.done();
   }
 
-  function add(keys: Keys): void {
-    for (const { name, queue } of roots)
-      for (const key of keys[name]) {
-        if (keys[name].length > few) queue.addBehind(key);
+  function add(keys: Partial<Keys>): void {
+    for (const { name, queue } of roots) {
+      const added = keys[name] ?? [];
+      for (const key of added)
+        if (added.length > few) queue.addBehind(key);
         else queue.add(key);
-      }
+    }
   }
 
   return {
@@ -91,7 +92,7 @@ export function createRoots(
       if (paymasters.length === 0) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       passes.add({ left: new Set(paymasters), done: resolve });
-      add({ paymasters, chains: [], organisations: [] });
+      add({ paymasters });
       await promise;
     },
     /**

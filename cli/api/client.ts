@@ -1,6 +1,6 @@
 import { DomainError, messageOf } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
-import { managePrefix } from '../../server/dashboard/manage/prefix.js';
+import { managePrefix } from '../../server/dashboard/call.js';
 import { Refused } from '../terminal.js';
 import { needsPlatform, platformAlone, type Server } from './server.js';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { doctor } from '../../operator/doctor/doctor.js';
+import { doctor } from '../../operator/doctor/diagnose.js';
 import { readChain } from '../chain-argument.js';
 import { withChain, withRpc, type RpcOptions } from '../rpc.js';
 import { addNoun, Refused, say, type Terminal } from '../terminal.js';

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { renderYaml } from '../../adapters/manifests/yaml.js';
 import type { Address } from '../../core/units/address.js';
-import { readFiles } from '../../operator/validate/read-files.js';
+import { readFiles } from '../../operator/validate/validate.js';
 import { findRoot } from '../../standalone/root.js';
 import { say, type Terminal } from '../terminal.js';
 import { entryPointOf, type Wanted } from './facts.js';
 import type { Target } from './wanted.js';
-import { renderYaml } from '../../adapters/manifests/yaml.js';
 
 const apiVersion = 'paymasters.dev/v1alpha1';
 /** The organisation of examples/first. */

@@ -1,14 +1,14 @@
-import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
-import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import { renderYaml } from '../../adapters/manifests/yaml.js';
+import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { DomainError } from '../../core/errors.js';
-import { readFiles } from '../../operator/validate/read-files.js';
 import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';
 import { definitions } from '../../core/resources/schemas.js';
+import { isObject } from '../../core/schema/json-value.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import { given } from '../../core/units/given.js';
-import { renderYaml } from '../../adapters/manifests/yaml.js';
-import { isObject } from '../../core/schema/json-value.js';
+import { readFiles } from '../../operator/validate/validate.js';
 
 /** Throws INVALID_INPUT where there is none, or one that cannot be read. */
 export function readManifests(paths: readonly string[]): ReturnType<typeof readFiles> {

@@ -56,7 +56,7 @@ type Context = MethodsNamed & {
  *     absent, served, lasting, refusing, left out ── paused ────────► paused
  *     served, lasting, refusing, left out, paused ── deleted ───────► absent
  *
- * `deactivatePolicy` and `activatePolicy` (server/dashboard/policy-state.ts) pause and resume, as `active` in a manifest does. A policy
+ * `deactivatePolicy` and `activatePolicy` (server/dashboard/policies.ts) pause and resume, as `active` in a manifest does. A policy
  * in Shadow refuses nothing in any state: it is not served where it would be `refusing`. `memory.ts` keeps the cycle of a limit that
  * is `paused` or `absent`.
  */

@@ -14,6 +14,9 @@ export function policyIdOf(tenant: Tenant, objectName: string): string {
   return idOf(tenant, 'PaymasterPolicy', objectName);
 }
 
+/** Of the kinds whose objects usage and statements name by their ids. */
+export const objectIdOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
+
 /** `_id` of a SmartContract object in the policy list. */
 export function contractIdOf(tenant: Tenant, objectName: string): string {
   return idOf(tenant, 'SmartContract', objectName);

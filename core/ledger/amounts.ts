@@ -1,5 +1,6 @@
 import type { AddressKey } from '../units/address.js';
 import type { UsageRow } from './query.js';
+import { noValue } from './shares.js';
 
 /** The sums of a row of usage. Money is wei; amounts of tokens are in the token's smallest unit. */
 export type Amounts = Omit<UsageRow, 'from' | 'to' | 'group' | 'tokens'> & {
@@ -43,6 +44,15 @@ export function addAmounts(sum: MutableAmounts, more: Amounts): void {
   for (const [address, token] of more.tokens) addToken(sum, address, token);
 }
 
+/** Adds a row of usage to `sum` in place; `sign` -1: takes it away. */
+export function addRow(sum: MutableAmounts, row: UsageRow, sign: 1 | -1 = 1): void {
+  for (const name of ['asks', 'sponsored', 'refused', 'mined', 'reverted', 'expired'] as const)
+    sum[name] += sign * row[name];
+  for (const name of ['promisedWei', 'spentWei'] as const) sum[name] += BigInt(sign) * row[name];
+  for (const { address, amount, decimals } of row.tokens)
+    addToken(sum, address, { amount: BigInt(sign) * amount, decimals });
+}
+
 export function addToken(sum: MutableAmounts, address: AddressKey, { amount, decimals }: TokenSum): void {
   const before = sum.tokens.get(address);
   if (sum.tokens === noTokens) sum.tokens = new Map();
@@ -64,4 +74,25 @@ function shownTokens({ tokens }: Amounts): UsageRow['tokens'] {
 
 export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group'> {
   return { ...amounts, tokens: shownTokens(amounts) };
+}
+
+/**
+ * Usage by key, with a row `(none)` in each step: what `all` of it has beyond the keys that have a name. Sums are kept of these alone, so
+ * that paymasters without them cost nothing, and what was recorded before there were such keys adds up, too.
+ */
+export function withoutKey(named: readonly UsageRow[], all: readonly UsageRow[]): readonly UsageRow[] {
+  const byStep = Map.groupBy(named, ({ from }) => from);
+  return all.flatMap((row) => {
+    const ofStep = byStep.get(row.from) ?? [];
+    const { from, to } = row;
+    const sum = noAmounts();
+    addRow(sum, row);
+    for (const each of ofStep) addRow(sum, each, -1);
+    const rest = shownAmounts(sum);
+    return isNothing(rest) ? ofStep : [{ from, to, group: noValue, ...rest }, ...ofStep];
+  });
+}
+
+function isNothing({ tokens, ...sums }: ReturnType<typeof shownAmounts>): boolean {
+  return tokens.length === 0 && Object.values(sums).every((sum) => BigInt(sum) === 0n);
 }

@@ -1,20 +1,13 @@
 import type { Hex } from '../units/hex.js';
 import type { Decision, RecordId, Reversal, Settlement } from './record.js';
 
-/** How a reservation ended, as its records tell so far. */
-type Outcome = {
-  /** The settlement that stands. */
-  readonly settlement: Settlement | undefined;
-  /** Settlements that a reorganisation took back. */
-  readonly takenBack: number;
-};
-
 /**
  * What follows from the settlements and reversals of one reservation, whatever the order in which they arrived: their
  * ids order them. A reversal takes back the settlement before it, if one stands. A settlement while one stands
- * replaces it, because the follower knew more when it made it.
+ * replaces it, because the follower knew more when it made it. `takenBack`: settlements that a reorganisation took back.
  */
-export function outcomeOf(endings: Iterable<Settlement | Reversal>): Outcome {
+export function outcomeOf(endings: Iterable<Settlement | Reversal>) {
+  /** The one that stands. */
   let settlement: Settlement | undefined;
   let takenBack = 0;
   for (const ending of [...endings].sort((a, b) => (a.id < b.id ? -1 : 1)))

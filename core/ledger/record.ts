@@ -76,7 +76,10 @@ export type DecidedCall = {
   readonly name?: string;
 };
 
-/** `counted`: its limit counts the operation. `would_refuse`: it is in Shadow; see also `contractsInShadow`. `campaign`: not a policy, but the campaign that the request names. `key`: not one either, but the name of the key that asks. */
+/**
+ * `counted`: its limit counts the operation. `would_refuse`: it is in Shadow; see also `contractsInShadow`. Two are not policies:
+ * `campaign`, which the request names, and `key`, the name of the key that asks.
+ */
 export type DecidedPolicy = {
   readonly policyId: string;
   readonly effect: 'counted' | 'refused' | 'would_refuse' | 'campaign' | 'key';

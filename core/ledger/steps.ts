@@ -36,8 +36,8 @@ export type Range = { readonly from: EpochMs; readonly to: EpochMs };
 type Span = Range & { readonly unit: RollupUnit };
 
 /**
- * The fewest roll-ups that make up a range of whole minutes: days in its middle (not for rows of an hour), hours up to
- * them, minutes at its edges, or minutes alone for rows of a minute. The spans do not overlap; they are in the order of time, and none is empty.
+ * The fewest roll-ups that make up a range of whole minutes: days in its middle (not for rows of an hour), hours up to them, minutes at
+ * its edges, or minutes alone for rows of a minute. The spans do not overlap; they are in the order of time, and none is empty.
  */
 export function spansOf({ from, to }: Range, step: UsageStep): readonly Span[] {
   const hours = step === 'minute' ? undefined : within({ from, to }, 'hour');

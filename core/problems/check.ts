@@ -12,7 +12,10 @@ export type Check = {
   readonly severity: Severity;
   /** What is wrong, as a sentence. */
   readonly what: string;
-  /** What to do, where its conditions do not say it; a condition with its reason may have another remedy, which then goes first. Absent: that of the first condition. */
+  /**
+   * What to do, where its conditions do not say it. A condition with its reason may have another remedy, which then goes first. Absent: that
+   * of the first condition.
+   */
   readonly remedy?: string;
   /** Conditions, with their reasons, by which a status shows it. */
   readonly conditions?: readonly Shown[];

@@ -1,15 +1,19 @@
+import { budgetsOf } from '../config/budgets.js';
+import type { UsageRow } from '../ledger/query.js';
 import { conditionReasons, type ReasonText } from '../meta/condition-reasons.js';
 import { remedyOf } from '../meta/condition-remedies.js';
 import { findCondition } from '../meta/conditions.js';
 import type { Condition } from '../meta/meta.js';
-import type { AnyResource, Kind } from '../resources/kinds.js';
-import { kindNames } from '../resources/kinds.js';
+import { dataOf, policyKindOf } from '../policy/derived.js';
+import { contractsInShadow } from '../policy/shadow.js';
 import type { Chain } from '../resources/chain.js';
+import { kindNames, type AnyResource, type Kind } from '../resources/kinds.js';
+import type { Organisation } from '../resources/organisation.js';
+import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { parseInstant, type EpochMs } from '../units/time.js';
 import { remedyOfCheck, severities, type Check, type Severity } from './check.js';
 import { checkIds, checks, runbookOf, type CheckId } from './checks.js';
-import { createLimited, type Limited } from './limited.js';
 
 /** One thing that is wrong with one object, with a process, or with all of it. */
 export type Problem = {
@@ -200,4 +204,76 @@ function withoutLimit(paymaster: Paymaster, { limited }: Around): readonly Probl
   // Then nothing is sponsored.
   if (findCondition(status?.conditions, 'OpenSponsorship')?.reason === 'Denied') return [];
   return [problem('no-limit', nameOf(paymaster))];
+}
+
+/** Which paymasters have an active limit, or a budget of their organisation, that counts for each of their operations. */
+export type Limited = ReturnType<typeof createLimited>;
+
+export function createLimited() {
+  /** By paymaster: whether each of its campaigns has a limit; '' stands for every operation. */
+  const known = new Map<string, Map<string, boolean>>();
+  /** Namespace and chain of each budget. */
+  const budgets = new Set<string>();
+
+  function addPolicy({ metadata, spec }: PaymasterPolicy): void {
+    const { active, enforcement, policyType, campaign = '' } = spec;
+    if (active === false) return;
+    const key = `${metadata.namespace}/${spec.paymasterRef.name}`;
+    const campaigns = known.get(key) ?? new Map<string, boolean>();
+    known.set(key, campaigns);
+    const kind = policyKindOf(policyType);
+    const data = kind && dataOf(spec, kind);
+    const counts =
+      kind?.counts !== undefined &&
+      enforcement !== 'Shadow' &&
+      (data === undefined || kind.isCounted?.(data) !== false);
+    campaigns.set(campaign, counts || campaigns.get(campaign) === true);
+  }
+
+  return {
+    add(object: PaymasterPolicy | Organisation): void {
+      if (object.kind === 'PaymasterPolicy') return addPolicy(object);
+      for (const { chain, enforcement } of budgetsOf(object))
+        if (enforcement !== 'Shadow') budgets.add(`${object.spec.namespace} ${chain}`);
+    },
+    has({
+      metadata: { namespace, name },
+      spec: { chainId, withoutCampaign },
+    }: Pick<Paymaster, 'metadata' | 'spec'>): boolean {
+      if (budgets.has(`${namespace} ${chainId}`)) return true;
+      const { '': always = false, ...campaigns } = Object.fromEntries(
+        known.get(`${namespace}/${name}`) ?? [],
+      );
+      const each = Object.values(campaigns);
+      return (
+        always || (withoutCampaign !== 'Allow' && each.length > 0 && each.every((isLimited) => isLimited))
+      );
+    },
+  };
+}
+
+/** Fewer say little. */
+const fewest = 10;
+/** One of so many is much. */
+const oneOf = 10;
+
+/**
+ * What a paymaster's policies in Shadow would have refused. `rows`: usage by `wouldRefuse`; `sponsored`: of all operations of the
+ * same time; `names`: what its policies are called, by policyId.
+ */
+export function shadowProblems(
+  of: Pick<Problem, 'namespace' | 'name' | 'displayName'>,
+  rows: readonly Pick<UsageRow, 'group' | 'sponsored'>[],
+  sponsored: number,
+  names: ReadonlyMap<string, string>,
+): readonly Problem[] {
+  const counts = new Map<string, number>();
+  for (const { group = '', sponsored: count } of rows) counts.set(group, (counts.get(group) ?? 0) + count);
+  return [...counts]
+    .filter(([, count]) => count >= fewest && count * oneOf >= sponsored)
+    .map(([id, count]) => {
+      const who = id === contractsInShadow ? 'The list of contracts' : `"${names.get(id) ?? id}"`;
+      const message = `${who} would have refused ${count} of the ${sponsored} operations that were sponsored in the last 24 hours.`;
+      return problem('shadow-refuses-much', { kind: 'Paymaster', ...of }, message);
+    });
 }

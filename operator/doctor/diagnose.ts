@@ -1,15 +1,17 @@
+import { renderYaml } from '../../adapters/manifests/yaml.js';
+import type { Chain } from '../../core/chain/chain.js';
 import { entryPointVersion } from '../../core/entry-point/address.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { formatDecimal } from '../../core/units/wei.js';
-import { usualMulticall3, type FeedFacts, type NodeFacts } from './node-facts.js';
+import { usualMulticall3, readNode, type FeedFacts, type NodeFacts } from './node-facts.js';
 
 /**
  * `error`: the Chain is wrong, or cannot be served by this node. `warning`: look at it. `note`: what somebody should know who writes
  * the Chain. `change`: members of the spec that would put it right.
  */
-export type Diagnosis = {
+type Diagnosis = {
   readonly level: 'error' | 'warning' | 'note';
   readonly field: string;
   readonly message: string;
@@ -171,4 +173,17 @@ function warning(field: string, message: string): Diagnosis {
 
 function note(field: string, message: string): Diagnosis {
   return { level: 'note', field, message };
+}
+
+/** `yaml`: the members of the Chain to change, as YAML; empty when nothing has to change. */
+export type DoctorReport = { readonly found: readonly Diagnosis[]; readonly yaml: string };
+
+/** Compares a Chain with its node, which is only read. */
+export async function doctor(chain: Chain, spec: ChainSpec): Promise<DoctorReport> {
+  const found = diagnose(spec, await readNode(chain, spec));
+  const changes = found.flatMap(({ change }) => change ?? []);
+  const changed: Record<string, unknown> = Object.assign({}, ...changes);
+  // The other members of rpc stay as they are.
+  if (typeof changed['rpc'] === 'object') changed['rpc'] = { ...spec.rpc, ...changed['rpc'] };
+  return { found, yaml: changes.length === 0 ? '' : renderYaml({ spec: changed }) };
 }

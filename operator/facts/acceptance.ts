@@ -82,26 +82,14 @@ export function addressWord(address: Address): string {
   return toAddressKey(address).slice(2).padStart(64, '0');
 }
 
-type Question = { readonly to: Address; readonly data: Hex };
-
-type Questions = {
-  readonly profile: ProfileConfig;
-  /** Every key file; undefined for one that is not mounted here. */
-  readonly keys: ReadonlyMap<string, Signer | undefined>;
-  readonly contracts: readonly Address[];
-  readonly signerQuestions: readonly (Question & {
-    readonly key: Signer;
-    readonly isAuthorised: (answer: Hex) => boolean;
-  })[];
-  /** `balanceOf` of the EntryPoint, `entryPoint` of each contract, then the questions about signers. */
-  readonly calls: readonly Question[];
-};
+type Questions = ReturnType<typeof questionsOf>;
 
 /** `entryPoint()` and `balanceOf(address)`. */
 const entryPointSelector: Hex = '0xb0d691fe';
-const balanceOf: Hex = '0x70a08231';
+export const balanceOf: Hex = '0x70a08231';
 
-function questionsOf({ layouts, signers }: AcceptanceDeps, profile: ProfileConfig): Questions {
+function questionsOf({ layouts, signers }: AcceptanceDeps, profile: ProfileConfig) {
+  /** Every key file; undefined for one that is not mounted here. */
   const keys = new Map(filesOf(profile).map((file) => [file, signers.get(file)]));
   const codecs = codecsOf(profile, layouts[profile.layout]);
   const signerQuestions = codecs.flatMap(({ address, signerCall }) =>
@@ -115,9 +103,10 @@ function questionsOf({ layouts, signers }: AcceptanceDeps, profile: ProfileConfi
     keys,
     contracts,
     signerQuestions,
+    /** `balanceOf` of the EntryPoint, `entryPoint` of each contract, then the questions about signers. */
     calls: [
       // Every version of the EntryPoint answers this, so a word shows that its code is there.
-      { to: profile.entryPoint, data: `${balanceOf}${addressWord(profile.sponsorship)}` },
+      { to: profile.entryPoint, data: `${balanceOf}${addressWord(profile.sponsorship)}` as Hex },
       ...contracts.map((to) => ({ to, data: entryPointSelector })),
       ...signerQuestions,
     ],

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Timers } from '../../adapters/timers.js';
 import type { Ambient } from '../../core/ambient.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
@@ -7,7 +8,6 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import { plusMs, type EpochMs } from '../../core/units/time.js';
-import type { Timers } from '../../adapters/timers.js';
 import {
   codeKey,
   fundingKey,
@@ -23,8 +23,15 @@ import {
   type Reachability,
 } from './facts.js';
 import { createProbe, type Probe } from './probe.js';
-import { askRound, collectQuestions, nothingKnown, type FactMemory, type Look, type Round } from './round.js';
-import { lookAtSigning } from './signing-look.js';
+import {
+  askRound,
+  collectQuestions,
+  nothingKnown,
+  lookAtSigning,
+  type FactMemory,
+  type Look,
+  type Round,
+} from './round.js';
 import type { Usability } from './usability.js';
 
 /**

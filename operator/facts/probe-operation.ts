@@ -1,15 +1,19 @@
-import { CallReverted, type CallRequest, type Chain } from '../../core/chain/chain.js';
+import { CallReverted, type CallRequest, type Chain, type BlockTag } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { isDomainError } from '../../core/errors.js';
 import { encodeCall } from '../../core/paymaster/abi.js';
 import type { Layout, SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
-import type { Signer } from '../../core/paymaster/signer.js';
-import { toAddressKey, type Address } from '../../core/units/address.js';
+import { signOne, type Signer } from '../../core/paymaster/signer.js';
+import { signatureToTail } from '../../core/paymaster/tail.js';
+import { toAddressKey, parseAddressKey, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
+import type { ProfileFacts } from './facts.js';
 
 /** Where a contract is asked to validate, and what is signed for it. */
-export type ContractProbe = {
+type ContractProbe = {
   readonly chain: Pick<Chain, 'call'>;
   readonly chainId: number;
   readonly profile: ProfileConfig;
@@ -96,4 +100,174 @@ export function callValidation(
     if (error instanceof CallReverted) return undefined;
     throw error;
   });
+}
+
+type SignatureProbe = ContractProbe & { readonly block: BlockTag };
+
+/**
+ * Whether the contract accepts what we sign, for a contract that shows no hash of an operation: its validation is
+ * called in the EntryPoint's name, for an ordinary operation, for one of an EIP-7702 account, and with the signature in
+ * the tail if the profile says that the contract reads it there. `signer` must be authorised on the contract.
+ *
+ * The contract answers a wrong signature with a value. A revert says nothing: a contract may have other rules for
+ * accounts and calls, which the probe's operation need not fulfil.
+ */
+export async function probeSignatures(probe: SignatureProbe): Promise<ProfileFacts['hash']> {
+  const { layout, profile } = probe;
+  try {
+    const [ordinary, delegated, inTail] = await Promise.all([
+      isRefused(probe, probeOperation),
+      isRefused(probe, delegatedOperation),
+      layout.readsTail(profile.options) ? isRefused(probe, probeOperation, signatureToTail) : false,
+    ]);
+    if (ordinary) return 'OtherHash';
+    if (delegated) return 'OtherInitCodeHash';
+    return inTail ? 'TailNotRead' : 'HashMatches';
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return 'Unknown';
+    throw error;
+  }
+}
+
+const delegate = parseAddressKey('0x9999999999999999999999999999999999999999');
+
+/** The factory's data are in the hash of either kind. */
+const delegatedOperation: FinalUserOperation = {
+  ...probeOperation,
+  initCode: `${eip7702Factory}deadbeef`,
+  eip7702Auth: { address: delegate, chainId: 0n, nonce: 0n, r: '0x01', s: '0x01', yParity: 0 },
+};
+
+/** Whether the contract's validation says that the signature of this operation is wrong. Throws UNAVAILABLE. */
+async function isRefused(
+  { chain, chainId, profile, layout, signer, block }: SignatureProbe,
+  op: FinalUserOperation,
+  toForm: (paymasterAndData: Hex) => Hex = (data) => data,
+): Promise<boolean> {
+  const { sponsorship } = layout;
+  // The window is over, so that nobody can use the signature. The contract leaves the window to the EntryPoint.
+  const terms = { ...probeTerms(chainId, profile), validUntil: 1, validAfter: 0 };
+  const signature = await signOne(signer, sponsorship.toSign(sponsorship.hash(op, terms), op, terms));
+  const data = toForm(sponsorship.encode(op, terms, signature));
+  // Only a contract that hashes the delegate looks at the account's code.
+  const readsDelegate =
+    op.eip7702Auth !== undefined && profile.options.openZeppelin?.initCodeHash === 'Delegate';
+  const code = `0xef0100${delegate.slice(2)}` as const;
+  const answer = await callValidation(chain, {
+    from: profile.entryPoint,
+    to: profile.sponsorship,
+    data: validationCall(layout, op, data, 1n),
+    block,
+    ...(readsDelegate ? { overrides: { [op.sender]: { code } } } : {}),
+  });
+  return answer !== undefined && saysWrongSignature(answer);
+}
+
+/** Whether a contract takes tokens in validation when its data demand it; `Unknown` when the chain does not answer. */
+type TokenSecurity = 'Secured' | 'AfterCall' | 'Unknown';
+
+type TokenProbe = ContractProbe & { readonly contract: Address };
+
+/**
+ * Simulates three payments by calling the contract's validation in the EntryPoint's name. For the call only, other code
+ * replaces the token's. Validation must pass with a token whose transfers succeed only for at least the highest amount
+ * that the EntryPoint can charge. It must fail with a token that refuses the transfer, and with one without an
+ * allowance. Otherwise an account that moves its tokens away after the signature would be sponsored.
+ *
+ * The time window of the signed data is over: the contract leaves its check to the EntryPoint, which is not part of the
+ * call.
+ */
+export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurity> {
+  try {
+    const { codec, op, terms } = trialOf(probe);
+    const least = (codec.need(op, terms.options).entryPoint * terms.exchangeRate) / weiPerCoin;
+    const validate = await validationOf(probe, codec, op, terms);
+    const [willing, refusing, notAllowed] = await Promise.all([
+      validate(tokenCode({ allowance: plenty, least })),
+      validate(tokenCode({ allowance: plenty, least: plenty })),
+      validate(tokenCode({ allowance: 0n, least: plenty })),
+    ]);
+    return willing && !refusing && !notAllowed ? 'Secured' : 'AfterCall';
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return 'Unknown';
+    throw error;
+  }
+}
+
+const weiPerCoin = 10n ** 18n;
+/** More than any operation costs, and small enough for the calculations of contracts. */
+const plenty = (1n << 128n) - 1n;
+
+/** Cheap enough for any deposit, with a rate at which it costs many base units. */
+function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
+  const codec = layout.token;
+  if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
+  const op: FinalUserOperation = {
+    ...probeOperation,
+    verificationGasLimit: 200_000n,
+    maxFeePerGas: 1_000n,
+    maxPriorityFeePerGas: 1_000n,
+  };
+  const terms: TokenTerms = {
+    ...probeTokenTerms(chainId, profile, contract),
+    exchangeRate: 10n ** 21n,
+    priceMarkup: 1_000_000,
+    validUntil: 1,
+    validAfter: 0,
+    inAdvance: true,
+  };
+  return { codec, op, terms };
+}
+
+/**
+ * Returns whether the contract's validation passes with the given token code. Throws UNAVAILABLE, also without a signature.
+ */
+async function validationOf(
+  { chain, profile, contract, layout, signer }: TokenProbe,
+  codec: NonNullable<Layout['token']>,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+): Promise<(token: Hex) => Promise<boolean>> {
+  const signature = await signOne(signer, codec.toSign(codec.hash(op, terms), op, terms));
+  const maxCost = codec.need(op, terms.options).entryPoint;
+  const data = validationCall(layout, op, codec.encode(op, terms, signature), maxCost);
+  return async (code) => {
+    const overrides = { [toAddressKey(terms.token)]: { code } };
+    const answer = await callValidation(chain, { from: profile.entryPoint, to: contract, data, overrides });
+    return answer !== undefined;
+  };
+}
+
+/**
+ * Runtime code of a token: `transferFrom` returns true for `least` base units or more and reverts below, `allowance`
+ * returns the given value, and any other call returns plenty.
+ */
+function tokenCode({ allowance, least }: { readonly allowance: bigint; readonly least: bigint }): Hex {
+  const word = (value: bigint): string => `6f${value.toString(16).padStart(32, '0')}`;
+  const answer = (value: bigint): string => `${word(value)}60005260206000f3`;
+  const head = '60003560e01c';
+  const dispatch = (selector: string, target: number): string =>
+    `8063${selector}1461${target.toString(16).padStart(4, '0')}57`;
+  const otherwise = answer(plenty);
+  const allowanceAt = (head.length + 2 * dispatch('00000000', 0).length + otherwise.length) / 2;
+  const ofAllowance = `5b${answer(allowance)}`;
+  const transferAt = allowanceAt + ofAllowance.length / 2;
+  // amount >= least: LT pushes 1 when the amount, the third argument, is less.
+  const compare = `5b${word(least)}60443510`;
+  const passed = answer(1n);
+  const refuseAt = transferAt + (compare.length + 'xxxxxxxx'.length + passed.length) / 2;
+  const jump = `61${refuseAt.toString(16).padStart(4, '0')}57`;
+  const refuse = '5b60006000fd';
+  const code = [
+    head,
+    dispatch('dd62ed3e', allowanceAt),
+    dispatch('23b872dd', transferAt),
+    otherwise,
+    ofAllowance,
+    compare,
+    jump,
+    passed,
+    refuse,
+  ];
+  return `0x${code.join('')}`;
 }

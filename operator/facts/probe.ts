@@ -4,29 +4,21 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import { unlessUnavailable, isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { toAddressKey, parseAddressKey, type Address } from '../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import {
-  type Acceptance,
   addressWord,
   askCall,
+  balanceOf,
   readAcceptances,
   readCode,
   wordPattern,
   worstOf,
+  type Acceptance,
 } from './acceptance.js';
 import { readContractFacts } from './contract-facts.js';
-import {
-  probeOperation,
-  probeTerms,
-  probeTokenTerms,
-  callValidation,
-  saysAccepted,
-  validationCall,
-} from './probe-operation.js';
-import { probeSignatures } from './signature-probe.js';
-import { probeTokenPayment } from './token-probe.js';
 import {
   filesOf,
   mayDemandAdvance,
@@ -38,7 +30,16 @@ import {
   type Reachability,
   type UnsignedLevel,
 } from './facts.js';
-import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import {
+  callValidation,
+  probeOperation,
+  probeSignatures,
+  probeTerms,
+  probeTokenPayment,
+  probeTokenTerms,
+  saysAccepted,
+  validationCall,
+} from './probe-operation.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = ReturnType<typeof createProbe>;
@@ -68,11 +69,10 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     async profile(profile: ProfileConfig, block: BlockTag = 'latest'): Promise<ProfileFacts> {
       const [acceptance] = await readAcceptances({ chain, layouts, signers }, [profile], block);
       if (acceptance?.code !== 'CodePresent') return { ...unknownProfile, ...acceptance };
-      const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
       const trusted = filesOf(profile).find((file) => acceptance.signers[file] === 'Authorized');
       const [held, ...hashes] = await Promise.all([
         readContractFacts(chain, profile, block, config.stake),
-        ...contracts.map((contract) => hashOf(contract, block)),
+        ...hashCallsOf(config.chainId, profile, layouts[profile.layout]).map((call) => hashOf(call, block)),
         signaturesOf(profile, trusted === undefined ? undefined : signers.get(trusted), block),
       ]);
       return {
@@ -163,54 +163,36 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
   }
 
   /** Signatures are worthless when the contract hashes an operation differently than we do. */
-  async function hashOf(
-    { address, hashCall }: ProbedContract,
-    block: BlockTag,
-  ): Promise<ProfileFacts['hash']> {
-    const { data, isSame } = hashCall();
-    const answer = await askCall(chain, { to: address, data, block });
+  async function hashOf({ isSame, ...call }: HashCall, block: BlockTag): Promise<ProfileFacts['hash']> {
+    const answer = await askCall(chain, { ...call, block });
     if (answer === undefined) return 'Unknown';
     return isSame(answer) ? 'HashMatches' : 'OtherHash';
   }
 }
 
-type HashCall = { readonly data: Hex; readonly isSame: (answer: Hex) => boolean };
+/** A call whose answer shows whether the contract hashes as we do. */
+type HashCall = { readonly to: Address; readonly data: Hex; readonly isSame: (answer: Hex) => boolean };
 
-/** One of a profile's contracts, with the calls of its mode. */
-type ProbedContract = {
-  readonly address: Address;
-  /** A call whose answer shows whether the contract hashes as we do. */
-  readonly hashCall: () => HashCall;
-};
-
-/** The contract of mode SPONSORED and that of mode ERC20, which may be at the same address. */
-function contractsOf(
+/** Of the contract of mode SPONSORED and of that of mode ERC20, which may be at the same address. */
+function hashCallsOf(
   chainId: number,
   profile: ProfileConfig,
   { sponsorship, token }: Layout,
-): readonly ProbedContract[] {
-  const terms = probeTerms(chainId, profile);
-  const sponsoring: ProbedContract = {
-    address: profile.sponsorship,
-    hashCall: () => sponsoredHashCall(sponsorship, terms),
-  };
+): readonly HashCall[] {
+  const sponsored = sponsoredHashCall(sponsorship, probeTerms(chainId, profile));
+  const sponsoring = { to: profile.sponsorship, ...sponsored };
   if (profile.token === undefined || token === undefined) return [sponsoring];
-  const tokenTerms = probeTokenTerms(chainId, profile, profile.token);
-  const paidInTokens: ProbedContract = {
-    address: profile.token,
-    hashCall: () => ({
-      data: token.getHashCall(probeOperation, tokenTerms),
-      isSame: (answer) => answer === bytesToHex(token.hash(probeOperation, tokenTerms)),
-    }),
-  };
-  return [sponsoring, paidInTokens];
+  const terms = probeTokenTerms(chainId, profile, profile.token);
+  const hash = bytesToHex(token.hash(probeOperation, terms));
+  const data = token.getHashCall(probeOperation, terms);
+  return [sponsoring, { to: profile.token, data, isSame: (answer) => answer === hash }];
 }
 
 /** The contract's own hash of an operation, or its EIP-712 domain if it shows only that. */
 function sponsoredHashCall(
   { domainCall, getHashCall, hash }: SponsorshipCodec,
   terms: SponsorshipTerms,
-): HashCall {
+): Omit<HashCall, 'to'> {
   if (domainCall !== undefined) return domainCall(terms);
   if (getHashCall === undefined) throw new TypeError('a layout must have a view to compare hashes by');
   return {
@@ -219,8 +201,6 @@ function sponsoredHashCall(
   };
 }
 
-/** `balanceOf(address)`. */
-const balanceOf: Hex = '0x70a08231';
 /** `allowance(address,address)`. */
 const allowance: Hex = '0xdd62ed3e';
 

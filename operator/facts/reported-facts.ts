@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Timers } from '../../adapters/timers.js';
+import type { Logger } from '../../core/log.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import type { Reports } from '../../core/policy/reports.js';
 import type { ServedReport } from '../../core/policy/served-reports.js';
 import type { ServingReport } from '../../core/policy/serving-reports.js';
-import type { Clock, EpochMs } from '../../core/units/time.js';
-import { createPolled, type Polled, type PolledDeps } from './polled.js';
 import { given } from '../../core/units/given.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import { type EpochCopies, lossEndsAt, lossIdOf } from '../../core/usage/epoch.js';
-import type { ConditionReason } from '../../core/meta/condition-reasons.js';
+import { createRepetition } from '../runtime/repeat.js';
 
 /** Reports of the servers: the trouble of each policy that keeps its paymaster from sponsoring at the moment, and of each chain. */
 export type ServingFacts = Polled<string, ServingReport['trouble']>;
@@ -68,4 +71,66 @@ export function createUsageFacts(deps: PolledDeps<number> & { readonly epochs: E
       }),
     );
   });
+}
+
+/** Reports of the servers, by what they are about, read again and again. */
+type Polled<K, V> = ReturnType<typeof createPolled<K, V>>;
+
+type PolledDeps<K> = {
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** What is known about these has changed. */
+  readonly onChange: (keys: readonly K[]) => void;
+  /** They have been read for the first time: what was kept until then can be looked at. */
+  readonly onKnown?: () => void;
+};
+
+const pollMs = 15_000;
+
+/** Reads at `soon`, and often enough where nobody calls it. While `read` fails, the known state stays. `what` names it in the log. */
+function createPolled<K, V>(
+  { timers, log, onChange, onKnown }: PolledDeps<K>,
+  what: string,
+  read: () => Promise<ReadonlyMap<K, V>>,
+) {
+  let known: ReadonlyMap<K, V> = new Map();
+  let isKnown = false;
+  let hasFailed = false;
+  const repetition = createRepetition(timers, async () => {
+    await look();
+    return pollMs;
+  });
+
+  async function look(): Promise<void> {
+    const before = known;
+    const isFirst = !isKnown;
+    try {
+      known = await read();
+      hasFailed = false;
+      isKnown = true;
+    } catch (error) {
+      if (!hasFailed) log.warn('polling failed', { what, error });
+      hasFailed = true;
+      return;
+    }
+    const keys = [...new Set([...before.keys(), ...known.keys()])];
+    const changed = keys.filter((key) => !isDeepStrictEqual(before.get(key), known.get(key)));
+    if (repetition.isStopped()) return;
+    if (changed.length > 0) onChange(changed);
+    if (isFirst) onKnown?.();
+  }
+
+  return {
+    /** Begins to read; a second call does nothing. */
+    start: (): void => repetition.start(0),
+    /** Undefined before the first report about it. */
+    of: (key: K): V | undefined => known.get(key),
+    values: (): Iterable<V> => known.values(),
+    /** False until reports have been read for the first time. */
+    isKnown: (): boolean => isKnown,
+    /** Reads again at once. */
+    soon: (): void => repetition.soon(0),
+    /** Resolves when no read is running; may be called twice. */
+    stop: (): Promise<void> => repetition.stop(),
+  };
 }

@@ -1,27 +1,27 @@
 import type { Ambient } from '../../core/ambient.js';
-import { compileChain, type CompiledChain } from '../../core/config/compile-chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import { compileChain, type CompiledChain } from '../../core/config/compile-chain.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
+import { finding, type Finding, isConditionTrue, setConditions } from '../../core/meta/conditions.js';
+import type { Gauge } from '../../core/metrics.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import { signersOn } from '../../core/paymaster/public-keys.js';
 import type { Signers } from '../../core/paymaster/signer.js';
+import { dollarOf } from '../../core/pricing/native-price.js';
 import type { Chain, ChainStatus } from '../../core/resources/chain.js';
-import { finding, type Finding, isConditionTrue, setConditions } from '../../core/meta/conditions.js';
 import { given } from '../../core/units/given.js';
-import type { Gauge } from '../../core/metrics.js';
 import type { Cache } from '../cache.js';
 import type { Confirmations } from '../confirmations.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
-import { filesOf } from '../facts/facts.js';
-import type { LossFacts, ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 import type { DataFeeFacts } from '../facts/data-fee-facts.js';
+import { filesOf } from '../facts/facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
+import type { LossFacts, ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
-import { withSeen } from './seen-on-chain.js';
 import {
   badKeys,
   dataFeeFindings,
@@ -33,10 +33,10 @@ import {
   tokenLossFinding,
   troubledKeys,
   usageFinding,
+  priceFinding,
+  recall,
 } from './findings.js';
-import { dollarOf } from '../../core/pricing/native-price.js';
-import { priceFinding } from './price-finding.js';
-import { recall } from './recall.js';
+import { withSeen } from './seen-on-chain.js';
 import { runAll, type StatusWriter } from './status.js';
 
 type ChainReconcilerDeps = Pick<Ambient, 'clock' | 'log'> & {

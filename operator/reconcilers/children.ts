@@ -1,27 +1,26 @@
+import type { Pace } from '../../adapters/pace.js';
 import {
   compileContracts,
   type CompiledContract,
   type ReadMethods,
 } from '../../core/config/compile-contracts.js';
-import { namedMethods } from '../../core/config/named-methods.js';
 import { compilePolicies, type CompiledPolicy } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
-import { tenantOf } from '../../core/config/tenant.js';
+import { namedMethods } from '../../core/config/named-methods.js';
 import { summarise } from '../../core/config/summary.js';
-import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import { tenantOf } from '../../core/config/tenant.js';
 import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
-import { given } from '../../core/units/given.js';
 import { parseKey, type Condition } from '../../core/meta/meta.js';
+import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { Resources } from '../../core/resources/kinds.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import { given } from '../../core/units/given.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Pace } from '../../adapters/pace.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
-import { codeFinding } from './findings.js';
+import { codeFinding, recall } from './findings.js';
 import { organisationOf } from './organisation.js';
-import { recall } from './recall.js';
-import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
 import { policyFindings, type Serving, type Usage } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 

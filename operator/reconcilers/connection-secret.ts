@@ -1,14 +1,15 @@
 import { deriveApiKey } from '../../core/config/api-key.js';
-import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
-import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { tenantOf } from '../../core/config/tenant.js';
 import { isDomainError, unreachable } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { finding, type Finding } from '../../core/meta/conditions.js';
+import { finding, findCondition, type Finding } from '../../core/meta/conditions.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 import { organisationLabel } from '../../core/tenant-access.js';
+import type { Cache } from '../cache.js';
 
 /** Writes the Secret that `writeConnectionSecretToRef` names; undefined when it names none. */
 export type ConnectionSecretWriter = ReturnType<typeof createConnectionSecretWriter>;
@@ -90,4 +91,31 @@ export function createConnectionSecretWriter(deps: {
       ...Object.fromEntries(keys.map(({ name, key }) => [`webhookKey.${name}`, key])),
     };
   }
+}
+
+/** After how long its Secret is written again; empty for a Paymaster that names no Secret. */
+export function secretWaits(
+  cache: Pick<Cache, 'countSecrets'>,
+  { status }: Paymaster,
+  stored: CompiledPaymaster,
+  secret: Finding | undefined,
+): readonly number[] {
+  if (secret === undefined) return [];
+  const before = findCondition(status?.conditions, 'ConnectionSecret');
+  const isNewFailure = secret.status === 'False' && before?.status !== 'False';
+  return [isNewFailure ? firstSecretRetryMs : secretCheckMs(cache, stored)];
+}
+
+/** Access is still being granted when the Organisation is as new as the Paymaster. */
+const firstSecretRetryMs = 3_000;
+
+/**
+ * The operator may not read Secrets, so it writes each again and again: one that somebody deleted or changed comes back, and one
+ * that it may write by now is written. Within 25 seconds while there are few, about one a second of hundreds, and each within ten
+ * minutes. The times are spread by id, so that thousands do not come at once.
+ */
+function secretCheckMs(cache: Pick<Cache, 'countSecrets'>, { config }: CompiledPaymaster): number {
+  const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
+  const longestMs = Math.min(Math.max(cache.countSecrets() * 1_000, 25_000), 600_000);
+  return (longestMs / 2) * (1 + spread);
 }

@@ -3,8 +3,7 @@ import { summarise } from '../../core/config/summary.js';
 import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
 import type { PriceFacts } from '../facts/price-facts.js';
-import { priceFinding } from './price-finding.js';
-import { recall } from './recall.js';
+import { priceFinding, recall } from './findings.js';
 import { runAll, type StatusWriter } from './status.js';
 
 /** Statuses of the FeeTokens of a chain; `chain` is undefined when no Chain offers it. */

@@ -1,15 +1,17 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import { unreachable } from '../../core/errors.js';
+import { conditionReasons, type ConditionReason } from '../../core/meta/condition-reasons.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
+import { acceptedLossAnnotation, type Condition } from '../../core/meta/meta.js';
+import type { Signers } from '../../core/paymaster/signer.js';
 import { chainSubject, followingTroubles } from '../../core/policy/serving-reports.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
+import type { PriceAnswer, PriceFault, PriceRefusal } from '../../core/pricing/price-source.js';
 import type { Chain } from '../../core/resources/chain.js';
-import { conditionReasons } from '../../core/meta/condition-reasons.js';
-import { finding, type Finding } from '../../core/meta/conditions.js';
-import type { Signers } from '../../core/paymaster/signer.js';
-import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
 import { formatInstant } from '../../core/units/time.js';
-import { type CodeLevel, filesOf, type ProfileFacts, type Reachability } from '../facts/facts.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
+import { type CodeLevel, filesOf, type ProfileFacts, type Reachability } from '../facts/facts.js';
 import type { ServingFacts, UsageFact } from '../facts/reported-facts.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */
@@ -224,4 +226,79 @@ export function tokenLossFinding(
     'BudgetLow',
     `Payments that are not taken in validation are few until the day (UTC) ends for ${named.join(', ')}: operations that were mined and paid no token cost more than half of the budget. Find out why they did not pay, then raise tokenLossBudget of the profile to go on today.`,
   );
+}
+
+/**
+ * A finding about the chain. If the chain has not been asked yet: the finding of the former condition. Facts are kept
+ * only in memory; without this, a restart would turn every condition into Unknown and back, and every `Ready` with it.
+ * Only if the condition was found for the same spec.
+ */
+export function recall(
+  finding: Finding,
+  conditions: readonly Condition[] | undefined,
+  generation: number,
+): Finding {
+  if (finding.status !== 'Unknown') return finding;
+  const known = conditions?.find(({ type }) => type === finding.type);
+  if (known === undefined || known.observedGeneration !== generation) return finding;
+  return { type: finding.type, status: known.status, reason: known.reason, message: known.message };
+}
+
+const reasons = {
+  STALE: 'Stale',
+  DEVIATION: 'Deviation',
+  JUMP: 'Jump',
+  TOO_FEW: 'TooFewSources',
+  DECIMALS_MISMATCH: 'DecimalsMismatch',
+  SYMBOL_MISMATCH: 'SymbolMismatch',
+  UNREACHABLE: 'Unreachable',
+  REVERTED: 'Reverted',
+  MALFORMED: 'Malformed',
+  OUT_OF_RANGE: 'OutOfRange',
+  INCOMPLETE: 'Incomplete',
+  SEQUENCER_DOWN: 'SequencerDown',
+} as const satisfies Record<PriceFault, ConditionReason<'PriceUsable'>>;
+
+/**
+ * Whether a price of a fee token or a native coin can be used. The message names sources and limits; rates and ages, which move all the
+ * time, are metrics.
+ */
+export function priceFinding(answer: PriceAnswer | undefined): Finding {
+  if (answer === undefined) return finding('PriceUsable', 'Unknown');
+  if (answer.ok) return finding('PriceUsable', 'Usable');
+  return finding('PriceUsable', reasons[answer.refusal.reason], `${capitalised(sentence(answer.refusal))}.`);
+}
+
+/** What is wrong and what to do, without figures that change by themselves. */
+function sentence(refusal: PriceRefusal): string {
+  const { source } = refusal;
+  switch (refusal.reason) {
+    case 'STALE':
+      return `${source} is older than ${refusal.maxAgeSeconds} s: check the source, or raise its maximum age`;
+    case 'DEVIATION':
+      return `${refusal.lowest.source} and ${refusal.highest.source} are more than ${refusal.maxDeviationPercent} % apart: find out which one is wrong`;
+    case 'JUMP':
+      return `${source} has fallen too far below the last price that was accepted: find out which is wrong; where the fall is real, set acceptedAt beside the source to the present time`;
+    case 'TOO_FEW':
+      return `${refusal.needed} sources are needed, and these give no price: ${refusal.faults.map(sentence).join('; ')}`;
+    case 'DECIMALS_MISMATCH':
+      return `${source} has ${refusal.found} decimals: correct spec.decimals, which says ${refusal.declared}`;
+    case 'SYMBOL_MISMATCH':
+      return `${source} calls itself "${refusal.found}": correct spec.symbol, which says "${refusal.declared}"`;
+    case 'OUT_OF_RANGE':
+      return `${source} answers what is not a plausible price: check what it quotes`;
+    case 'INCOMPLETE':
+      return `${source} has no answer in its newest round: wait, or name another feed`;
+    case 'SEQUENCER_DOWN':
+    case 'UNREACHABLE':
+    case 'REVERTED':
+    case 'MALFORMED':
+      return `${source} ${refusal.detail}`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -3,14 +3,16 @@ import { isRefusal, checkAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import { findCondition, finding, isConditionTrue, type Finding } from '../../core/meta/conditions.js';
+import type { Condition } from '../../core/meta/meta.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import { organisationLabel, type TenantAccess } from '../../core/tenant-access.js';
 import { hasWrongChecksum } from '../../core/units/address.js';
-import type { Clock } from '../../core/units/time.js';
+import { parseInstant, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
+import { recoveryMs, troubleMs } from '../facts/steady.js';
 import { done, type Reconcile } from '../runtime/controller.js';
-import { lastingOf } from './lasting.js';
 import type { OfferedChains } from './offered-chains.js';
 import { budgetFindings, type Serving } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
@@ -126,4 +128,28 @@ const accessRetryMs = 10_000;
 
 function inOrder(organisations: readonly Organisation[]): readonly Organisation[] {
   return rank(organisations, (organisation) => isConditionTrue(organisation, 'Ready'));
+}
+
+/** Whether a trouble of the object itself blocks `Ready`, and when to check again. */
+type Lasting = { readonly isBlocked: boolean; readonly lookAgainMs?: number };
+
+/**
+ * A trouble blocks `Ready` (with `reason`) after it has lasted for a minute, and until it has been over for half a
+ * minute. Uses the times in the status, so that it survives a restart.
+ */
+export function lastingOf(
+  conditions: readonly Condition[] | undefined,
+  { type, status }: Finding,
+  reason: ConditionReason<'Ready'>,
+  now: EpochMs,
+): Lasting {
+  const known = findCondition(conditions, type);
+  const wasBlocked = findCondition(conditions, 'Ready')?.reason === reason;
+  const isTrouble = status === 'False';
+  // A new finding is in the status from now on.
+  const since = known?.status === status ? parseInstant(known.lastTransitionTime) : undefined;
+  const lastedMs = since === undefined ? 0 : now - since;
+  if (isTrouble) return { isBlocked: wasBlocked || lastedMs >= troubleMs };
+  if (!wasBlocked || lastedMs >= recoveryMs) return { isBlocked: false };
+  return { isBlocked: true, lookAgainMs: recoveryMs - lastedMs };
 }

@@ -18,26 +18,22 @@ export function withSeen(
   const { config } = compiled;
   const profiles = config.profiles.map((profile) => {
     const before = previous?.profiles.find(({ version }) => version === profile.version);
-    return {
-      ...profile,
-      ...securedOf(facts, config, profile, before),
-      ...unsignedOf(facts, config, profile, before),
-      ...signersOf(facts, config, profile, before),
-      ...codeOf(facts, config, profile, before),
-    };
+    const seen = { facts, chainId: config.chainId, profile, before };
+    return { ...profile, ...securedOf(seen), ...unsignedOf(seen), ...signersOf(seen), ...codeOf(seen) };
   });
   return { ...compiled, config: { ...config, profiles } };
 }
 
-type Chain = Pick<ChainConfig, 'chainId'>;
+/** A profile as its Chain says it, and as it was stored before. */
+type Seen = {
+  readonly facts: Facts;
+  readonly chainId: number;
+  readonly profile: ProfileConfig;
+  readonly before: ProfileConfig | undefined;
+};
 
 /** Whether the contract takes tokens in validation. */
-function securedOf(
-  facts: Facts,
-  { chainId }: Chain,
-  profile: ProfileConfig,
-  before: ProfileConfig | undefined,
-): Pick<ProfileConfig, 'tokenSecured'> {
+function securedOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'tokenSecured'> {
   if (profile.token === undefined) return {};
   const { tokens } = facts.profile(chainId, profile);
   const isSecured =
@@ -46,12 +42,7 @@ function securedOf(
 }
 
 /** Whether the contract accepts data that nobody signed. */
-function unsignedOf(
-  facts: Facts,
-  { chainId }: Chain,
-  profile: ProfileConfig,
-  before: ProfileConfig | undefined,
-): Pick<ProfileConfig, 'acceptsUnsigned'> {
+function unsignedOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'acceptsUnsigned'> {
   const { unsigned } = facts.profile(chainId, profile);
   const known = isSame(profile, before) ? before?.acceptsUnsigned : undefined;
   const acceptsUnsigned = unsigned === 'Unknown' ? known : unsigned === 'Accepted';
@@ -62,52 +53,39 @@ function unsignedOf(
  * The keys that the contract accepts, the preferred one first. While it accepts none, or has not been asked, the former
  * keys: a key that was put in front must not sign before the contract accepts it.
  */
-function signersOf(
-  facts: Facts,
-  { chainId }: Chain,
-  profile: ProfileConfig,
-  before: ProfileConfig | undefined,
-): Pick<ProfileConfig, 'signerFile' | 'acceptedSigners'> {
+function signersOf({
+  facts,
+  chainId,
+  profile,
+  before,
+}: Seen): Pick<ProfileConfig, 'signerFile' | 'acceptedSigners'> {
   const files = filesOf(profile);
   const { signers } = facts.profile(chainId, profile);
   const accepted = files.filter((file) => signers[file] === 'Authorized');
   const stored = before === undefined ? [] : (before.acceptedSigners ?? [before.signerFile]);
-  const isSameContract = before?.sponsorship === profile.sponsorship && before.token === profile.token;
   const chosen =
-    accepted.length > 0 || !isSameContract ? accepted : stored.filter((file) => files.includes(file));
+    accepted.length > 0 || !isSameContract(profile, before)
+      ? accepted
+      : stored.filter((file) => files.includes(file));
   const [signerFile = profile.signerFile] = chosen;
   return chosen.length > 1 ? { signerFile, acceptedSigners: chosen } : { signerFile };
 }
 
 /** The code that may be signed for, and whether anything may be: a contract whose code was replaced gets no signature. */
-function codeOf(
-  facts: Facts,
-  chain: Chain,
-  profile: ProfileConfig,
-  before: ProfileConfig | undefined,
-): Pick<ProfileConfig, 'codeHash' | 'unusable'> {
-  const found = facts.profile(chain.chainId, profile).codeHash;
-  const isSameContract = before?.sponsorship === profile.sponsorship && before.token === profile.token;
-  const codeHash = profile.codeHash ?? (isSameContract ? before.codeHash : undefined) ?? found;
-  if (codeHash === undefined) return unusableOf(facts, chain, profile, before);
-  if (found === undefined || found === codeHash)
-    return { codeHash, ...unusableOf(facts, chain, profile, before) };
-  return {
-    codeHash,
-    unusable: { reason: 'CODE_CHANGED', message: messageOf('CODE_CHANGED', chain, profile) },
-  };
+function codeOf(seen: Seen): Pick<ProfileConfig, 'codeHash' | 'unusable'> {
+  const { facts, chainId, profile, before } = seen;
+  const found = facts.profile(chainId, profile).codeHash;
+  const stored = isSameContract(profile, before) ? before?.codeHash : undefined;
+  const codeHash = profile.codeHash ?? stored ?? found;
+  if (codeHash === undefined) return unusableOf(seen);
+  if (found === undefined || found === codeHash) return { codeHash, ...unusableOf(seen) };
+  return { codeHash, ...unusable('CODE_CHANGED', chainId, profile) };
 }
 
-function unusableOf(
-  facts: Facts,
-  chain: Chain,
-  profile: ProfileConfig,
-  before: ProfileConfig | undefined,
-): Pick<ProfileConfig, 'unusable'> {
-  const usability = facts.usability(chain.chainId, profile);
+function unusableOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'unusable'> {
+  const usability = facts.usability(chainId, profile);
   if (usability === 'usable') return {};
-  if (usability !== undefined)
-    return { unusable: { reason: usability, message: messageOf(usability, chain, profile) } };
+  if (usability !== undefined) return unusable(usability, chainId, profile);
   return isSame(profile, before) && before?.unusable !== undefined ? { unusable: before.unusable } : {};
 }
 
@@ -115,12 +93,16 @@ function isSame(profile: ProfileConfig, before: ProfileConfig | undefined): bool
   return before !== undefined && profileKey(before) === profileKey(profile);
 }
 
-/** For callers and people alike: names no file. */
-function messageOf(
+function isSameContract({ sponsorship, token }: ProfileConfig, before: ProfileConfig | undefined): boolean {
+  return before?.sponsorship === sponsorship && before.token === token;
+}
+
+/** The message is for callers and people alike: it names no file. */
+function unusable(
   reason: UnusableReason,
-  { chainId }: Chain,
+  chainId: number,
   { version, entryPoint, sponsorship, token }: ProfileConfig,
-): string {
+): Required<Pick<ProfileConfig, 'unusable'>> {
   const contracts = token === undefined || token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
   const causes: Readonly<Record<UnusableReason, string>> = {
     WRONG_CHAIN: `a node of chain ${chainId} serves another chain`,
@@ -130,5 +112,5 @@ function messageOf(
     CODE_CHANGED: `the code of contract ${contracts} was replaced`,
     SIGNATURE_REFUSED: `contract ${contracts} refuses what this service would sign`,
   };
-  return `Nothing is signed for version "${version}": ${causes[reason]}.`;
+  return { unusable: { reason, message: `Nothing is signed for version "${version}": ${causes[reason]}.` } };
 }

@@ -88,19 +88,13 @@ export function createController(deps: ControllerDeps) {
   }
 }
 
-export type Outcome = 'success' | 'requeue_after' | 'requeue' | 'error';
-
-type ControllerMetrics = {
-  started(): void;
-  finished(outcome: Outcome, seconds: number): void;
-};
-
-type ControllerInstruments = { forController(name: string, workers: number): ControllerMetrics };
-
 const results = ['success', 'requeue_after', 'requeue', 'error'] as const;
 
+export type Outcome = (typeof results)[number];
+type ControllerMetrics = ReturnType<ReturnType<typeof createControllerInstruments>['forController']>;
+
 /** Names and labels are controller-runtime's, so that existing dashboards and alerts read them. */
-export function createControllerInstruments(metrics: Metrics): ControllerInstruments {
+export function createControllerInstruments(metrics: Metrics) {
   const labels = ['controller'] as const;
   const counter = (name: string, help: string) => metrics.counter({ name, help, labels });
   const gauge = (name: string, help: string) => metrics.gauge({ name, help, labels });
@@ -123,7 +117,7 @@ export function createControllerInstruments(metrics: Metrics): ControllerInstrum
   const most = gauge('controller_runtime_max_concurrent_reconciles', 'Workers of a controller');
   const active = gauge('controller_runtime_active_workers', 'Workers that work on a key');
   return {
-    forController(controller, workers) {
+    forController(controller: string, workers: number) {
       let working = 0;
       most.with({ controller }).set(workers);
       active.with({ controller }).set(0);
@@ -132,8 +126,8 @@ export function createControllerInstruments(metrics: Metrics): ControllerInstrum
       // Stays at zero: here a condition reports what cannot succeed. Dashboards that add it up still find it.
       terminal.with({ controller }).inc(0);
       return {
-        started: () => active.with({ controller }).set(++working),
-        finished(outcome, seconds) {
+        started: (): void => active.with({ controller }).set(++working),
+        finished(outcome: Outcome, seconds: number): void {
           active.with({ controller }).set(--working);
           time.with({ controller }).observe(seconds);
           total.with({ controller, result: outcome }).inc();

@@ -15,27 +15,7 @@ import type { Metrics } from '../../core/metrics.js';
  * - Delays keep the earliest time asked for a key.
  * - After `stop` no key is accepted or handed out: a level-triggered start finds them all again.
  */
-export type WorkQueue = {
-  add(key: string): void;
-  /** Adds the key to the lane behind. */
-  addBehind(key: string): void;
-  /** Adds the key in `ms` milliseconds. */
-  addAfter(key: string, ms: number): void;
-  /** Adds the key after a wait that grows with its failures. */
-  addRateLimited(key: string): void;
-  forget(key: string): void;
-  retries(key: string): number;
-  /** The next key; waits for one; undefined when the queue has been stopped. */
-  next(): Promise<string | undefined>;
-  /** Must be called once for each key that `next` returned. */
-  done(key: string): void;
-  /** Keys that are ready and not worked on. */
-  size(): number;
-  /** True when no key is ready or worked on; delayed keys do not count. */
-  isIdle(): boolean;
-  /** Drops all keys except those being worked on, and resolves when these are done. May be called twice. */
-  stop(): Promise<void>;
-};
+export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
 type Lane = 'front' | 'behind';
 const behindEvery = 8;
@@ -47,7 +27,7 @@ type WorkQueueDeps = {
   readonly metrics: QueueMetrics;
 };
 
-export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDeps): WorkQueue {
+export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDeps) {
   // `dirty` holds keys that need work, with their lane; `active` holds keys being worked on. A key may be in both: it
   // changed meanwhile, and done() makes it ready again. A key is in its lane of `ready` exactly when it is dirty and
   // not active.
@@ -122,20 +102,25 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
 
   return {
     add,
-    addBehind: (key) => addTo('behind', key),
+    /** Adds the key to the lane behind. */
+    addBehind: (key: string): void => addTo('behind', key),
+    /** Adds the key in `ms` milliseconds. */
     addAfter,
-    addRateLimited(key) {
+    /** Adds the key after a wait that grows with its failures. */
+    addRateLimited(key: string): void {
       metrics.retried();
       addAfter(key, limiter.when(key));
     },
-    forget: (key) => limiter.forget(key),
-    retries: (key) => limiter.retries(key),
-    next() {
+    forget: (key: string): void => limiter.forget(key),
+    retries: (key: string): number => limiter.retries(key),
+    /** The next key; waits for one; undefined when the queue has been stopped. */
+    next(): Promise<string | undefined> {
       if (size() > 0 && takers.length === 0) return Promise.resolve(take());
       if (isStopped) return Promise.resolve(undefined);
       return new Promise((resolve) => takers.push(resolve));
     },
-    done(key) {
+    /** Must be called once for each key that `next` returned. */
+    done(key: string): void {
       const startedAt = active.get(key);
       if (startedAt === undefined) return;
       active.delete(key);
@@ -145,9 +130,12 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
       hand();
       endWhenDrained();
     },
+    /** Keys that are ready and not worked on. */
     size,
-    isIdle: () => dirty.size === 0 && active.size === 0,
-    stop() {
+    /** True when no key is ready or worked on; delayed keys do not count. */
+    isIdle: (): boolean => dirty.size === 0 && active.size === 0,
+    /** Drops all keys except those being worked on, and resolves when these are done. May be called twice. */
+    stop(): Promise<void> {
       if (!isStopped) {
         isStopped = true;
         for (const { cancel } of waiting.values()) cancel();
@@ -164,18 +152,11 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
 }
 
 /** Metrics of a work queue; names and labels are client-go's, so that existing dashboards read them. */
-export type QueueMetrics = {
-  added(key: string): void;
-  taken(key: string): void;
-  finished(seconds: number): void;
-  retried(): void;
-};
-
-type QueueInstruments = { forQueue(name: string): QueueMetrics };
+export type QueueMetrics = ReturnType<ReturnType<typeof createQueueInstruments>['forQueue']>;
 
 const buckets = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 60];
 
-export function createQueueInstruments(metrics: Metrics, clock: Clock): QueueInstruments {
+export function createQueueInstruments(metrics: Metrics, clock: Clock) {
   const labels = ['name'] as const;
   const histogram = (name: string, help: string) => metrics.histogram({ name, help, labels, buckets });
   const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys that wait for work', labels });
@@ -186,24 +167,24 @@ export function createQueueInstruments(metrics: Metrics, clock: Clock): QueueIns
   const worked = histogram('workqueue_work_duration_seconds', 'Time of work on a key');
 
   return {
-    forQueue(name) {
+    forQueue(name: string) {
       const addedAt = new Map<string, number>();
       const of = { depth: depth.with({ name }), adds: adds.with({ name }), retries: retries.with({ name }) };
       const seconds = { queued: queued.with({ name }), worked: worked.with({ name }) };
       of.depth.set(0);
       return {
-        added(key) {
+        added(key: string): void {
           addedAt.set(key, clock.now());
           of.adds.inc();
           of.depth.set(addedAt.size);
         },
-        taken(key) {
+        taken(key: string): void {
           seconds.queued.observe((clock.now() - (addedAt.get(key) ?? clock.now())) / 1000);
           addedAt.delete(key);
           of.depth.set(addedAt.size);
         },
-        finished: (duration) => seconds.worked.observe(duration),
-        retried: () => of.retries.inc(),
+        finished: (duration: number): void => seconds.worked.observe(duration),
+        retried: (): void => of.retries.inc(),
       };
     },
   };

@@ -1,22 +1,27 @@
-import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
-import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import { applyManifests } from '../../adapters/manifests/apply-manifests.js';
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import { createPace } from '../../adapters/pace.js';
+import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
+import { openDatabase } from '../../adapters/sqlite/database.js';
 import type { PlatformDefaults } from '../../core/config/platform.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { layouts } from '../../core/paymaster/layouts.js';
+import type { Signers } from '../../core/paymaster/signer.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import type { AnyResource } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
+import { parseAddress } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import { plusMs, systemClock, type Clock } from '../../core/units/time.js';
 import { createCache } from '../cache.js';
-import { createPace } from '../../adapters/pace.js';
 import { createConfirmations } from '../confirmations.js';
+import type { ChainFacts } from '../facts/chain-facts.js';
+import type { DataFeeFacts } from '../facts/data-fee-facts.js';
+import { unknownProfile } from '../facts/facts.js';
+import type { PriceFacts } from '../facts/price-facts.js';
 import { createMethodReader } from '../method-reader.js';
 import { createChainReconciler } from '../reconcilers/chain.js';
 import { createConnectionSecretWriter } from '../reconcilers/connection-secret.js';
@@ -26,30 +31,13 @@ import { createOrganisationReconciler } from '../reconcilers/organisation.js';
 import { createPaymasterReconciler } from '../reconcilers/paymaster.js';
 import { createStatusWriter } from '../reconcilers/status.js';
 import type { Reconcile } from '../runtime/controller.js';
-import {
-  anySigner,
-  noChainFacts,
-  noDataFeeFacts,
-  noPriceFacts,
-  noSecrets,
-  throwawayKeys,
-} from './offline.js';
 
 export type CheckRules = {
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
 };
 
-export type CheckResult = {
-  /** The problems for which the store refuses objects, as an API server would. */
-  readonly problems: readonly ManifestProblem[];
-  /** Each object that was stored, with the status that the operator gives it. `before`: as the context has it. */
-  readonly objects: readonly {
-    readonly manifest: ManifestObject;
-    readonly object: AnyResource;
-    readonly before?: AnyResource;
-  }[];
-};
+export type CheckResult = Awaited<ReturnType<typeof checkManifests>>;
 
 /**
  * Lets the operator's own reconcilers work on manifests, over stores in memory and without chains, and returns the
@@ -62,7 +50,7 @@ export async function checkManifests(
     context,
   }: { readonly objects: readonly ManifestObject[]; readonly context: readonly ManifestObject[] },
   rules: CheckRules,
-): Promise<CheckResult> {
+) {
   const db = openDatabase(':memory:', { durability: 'process' });
   try {
     const time = createStillClock();
@@ -82,7 +70,9 @@ export async function checkManifests(
     await work();
     const after = await stored(resources, objects);
     return {
+      /** For which the store refuses objects, as an API server would. */
       problems: [...inherited.problems, ...problems],
+      /** Each object that was stored, with the status that the operator gives it. `before`: as the context has it. */
       objects: after.map((each) => ({ ...each, ...given({ before: before.get(each.manifest) }) })),
     };
   } finally {
@@ -90,10 +80,7 @@ export async function checkManifests(
   }
 }
 
-async function stored(
-  resources: ResourceStore,
-  manifests: readonly ManifestObject[],
-): Promise<CheckResult['objects']> {
+async function stored(resources: ResourceStore, manifests: readonly ManifestObject[]) {
   const found = await Promise.all(
     manifests.map(async (manifest) => ({
       manifest,
@@ -202,3 +189,50 @@ function createStillClock(): { readonly clock: Clock; advance(): void } {
     },
   };
 }
+
+/** What the operator has besides the manifests, for a check that contacts nobody: chains, prices, keys and Secrets. */
+
+/** Nobody is asked, so every condition about a chain stays Unknown and says nothing for or against a manifest. */
+const noChainFacts: ChainFacts = {
+  setChain: () => undefined,
+  removeChain: () => undefined,
+  setPaymaster: () => undefined,
+  removePaymaster: () => undefined,
+  reachability: () => 'Unknown',
+  clock: () => 'Unknown',
+  profile: () => unknownProfile,
+  funding: () => 'Unknown',
+  usability: () => undefined,
+  code: () => 'Unknown',
+  stop: async () => undefined,
+};
+
+const noDataFeeFacts: DataFeeFacts = {
+  setChain: () => {},
+  removeChain: () => {},
+  level: () => 'none',
+  stop: () => Promise.resolve(),
+};
+
+const noPriceFacts: PriceFacts = {
+  setChain: () => undefined,
+  removeChain: () => undefined,
+  answer: () => undefined,
+  stop: async () => undefined,
+};
+
+/** Manifests do not say which keys are mounted: each file that a profile names counts as present. */
+const anySigner: Pick<Signers, 'get'> = {
+  get: () => ({
+    address: parseAddress('0x0000000000000000000000000000000000000001'),
+    implementation: 'none',
+    sign: () => {
+      throw new Error('a validation signs nothing');
+    },
+  }),
+};
+
+/** Keys are derived and thrown away with the store. */
+const throwawayKeys: MasterKeys = { current: new Uint8Array(32), webhook: new Uint8Array(32) };
+
+const noSecrets: ConnectionSecrets = { write: async () => 'unchanged' };

@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express';
-import { DomainError } from '../../core/errors.js';
 import { integer, type Settings } from '../../core/settings.js';
 import { clientAddress } from '../http/client-address.js';
-import { createRateLimiter } from '../http/rate-limit.js';
+import { createRateLimiter, requireRoom } from '../http/rate-limit.js';
 import type { CredentialOf } from './auth-token.js';
 import type { DashboardDeps } from './deps.js';
 
@@ -48,14 +47,13 @@ export function createCallLimits(
   const tokens = createRateLimiter(deps);
   return (request, _response, next) => {
     if (addressRateLimit !== undefined)
-      requireRoom(addresses.take(clientAddress(request, trustedProxies), addressRateLimit), 'address');
+      requireRoom(
+        addresses.take(clientAddress(request, trustedProxies), addressRateLimit),
+        'The address calls too often',
+      );
     const token = rateLimit && credentialOf(request)?.sha256;
-    if (rateLimit !== undefined && token !== undefined) requireRoom(tokens.take(token, rateLimit), 'token');
+    if (rateLimit !== undefined && token !== undefined)
+      requireRoom(tokens.take(token, rateLimit), 'The token calls too often');
     next();
   };
-}
-
-function requireRoom(retryAfterSeconds: number, caller: string): void {
-  if (retryAfterSeconds > 0)
-    throw new DomainError('RATE_LIMITED', `The ${caller} calls too often`, { retryAfterSeconds });
 }

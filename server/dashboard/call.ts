@@ -2,6 +2,9 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { Principal } from './auth.js';
 import type { Given, Parameters } from './parameters.js';
 
+/** Of what the service document has not. The command line needs it, and nothing else of this. */
+export const managePrefix = '/manage/v1';
+
 /** What the handler of an endpoint gets. */
 export type Call<B = unknown, P extends Parameters = Parameters> = {
   readonly principal: Principal;

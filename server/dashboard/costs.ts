@@ -27,7 +27,7 @@ export type Spending = (
   work: () => Promise<void>,
 ) => Promise<void>;
 
-/** Of readings one token gets half of what its organisation has, or who may only read could keep the owner from reading. */
+/** One token gets half of the readings of its organisation: somebody who may only read must not keep the owner from reading. */
 const readingsOfToken = {
   ...costs.reading,
   slots: Number.MAX_SAFE_INTEGER,

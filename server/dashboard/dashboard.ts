@@ -2,31 +2,30 @@ import { randomBytes } from 'node:crypto';
 import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
-import { createPasses } from '../../core/config/pass.js';
-import { quotaOf } from '../../core/config/platform.js';
+import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { createPace } from '../../adapters/pace.js';
 import { createTurns } from '../../adapters/turns.js';
-import { createOutageLog } from '../../adapters/log/outage-log.js';
+import { createPasses } from '../../core/config/pass.js';
+import { quotaOf } from '../../core/config/platform.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import { createBodyAdmission } from '../http/body-admission.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import { createRequestIds } from '../http/request-id.js';
-import { maxBodyBytes } from './body.js';
-import { createSpending } from './costs.js';
-import { createAuthenticator } from './auth.js';
 import { createCredentialOf } from './auth-token.js';
+import { createAuthenticator } from './auth.js';
+import { maxBodyBytes } from './body.js';
 import { createCallLimits } from './call-limits.js';
 import { consolePrefix, createConsole } from './console/routes.js';
-import { createEndedSessions } from './console/ended-sessions.js';
-import { createSessions } from './console/sessions.js';
+import { createEndedSessions, createSessions } from './console/sessions.js';
+import { createSpending } from './costs.js';
 import type { DashboardDeps, Tools } from './deps.js';
+import { createEndedTokens } from './ended-tokens.js';
 import { documentEndpoints, manageEndpoints, managePrefix, platformEndpoints, prefix } from './endpoints.js';
 import { renderError } from './errors.js';
+import { createLastSeen } from './last-seen.js';
 import { createFairLedger } from './ledger/fair-ledger.js';
 import { createMethodReading } from './methods-thread.js';
-import { createLastSeen } from './last-seen.js';
-import { createEndedTokens } from './ended-tokens.js';
 import { createOpenApi } from './openapi.js';
 import { createParsers } from './parse.js';
 import { createPlatformRouter } from './platform/router.js';
@@ -36,9 +35,9 @@ import { createTokenUse } from './token-use.js';
 import { createDryWrites, createWrites } from './writes.js';
 
 /**
- * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, and the endpoints below
- * `/manage/v1`, and the console; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
- * write that waits for the operator ends within `programmedTimeoutMs`.
+ * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk`, the endpoints below `/manage/v1`,
+ * and the console; it passes other requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to
+ * stop: a write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
   const { resources, configs, texts, masterKeys, webhooks, clock, log, usage } = deps;

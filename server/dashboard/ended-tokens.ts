@@ -12,18 +12,16 @@ import { endedOf } from './token-family.js';
  * Deletes tokens that have ended with one above them, so that nothing revives them. They are refused before that: every call looks
  * at the tokens above its own.
  */
-export type EndedTokens = {
-  /** Those of a namespace. Throws what the store throws. */
-  remove(namespace: string): Promise<void>;
-};
+export type EndedTokens = ReturnType<typeof createEndedTokens>;
 
 type Deps = Pick<Ambient, 'clock' | 'log'> & {
   readonly resources: Pick<ResourceStore, 'list' | 'delete'>;
 };
 
-export function createEndedTokens({ resources, clock, log }: Deps): EndedTokens {
+export function createEndedTokens({ resources, clock, log }: Deps) {
   return {
-    async remove(namespace) {
+    /** Those of a namespace. Throws what the store throws. */
+    async remove(namespace: string): Promise<void> {
       // In this order: a token is made after the one above it.
       const tokens = await resources.list('DashboardToken', { namespace });
       const organisations = await resources.list('Organisation', { fields: { 'spec.namespace': namespace } });

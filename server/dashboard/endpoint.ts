@@ -87,6 +87,9 @@ export function endpoint<S extends Scope, const P extends Parameters, B>(row: Ro
   return row as unknown as Endpoint;
 }
 
+/** What most readings of an organisation have. */
+export const reading = { method: 'get', scope: 'organisation', needs: ['read'], cost: 'reading' } as const;
+
 /** A body of the service document. */
 export function documentBody<B>(
   schema: StructuralSchema,

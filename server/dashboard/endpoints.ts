@@ -4,30 +4,29 @@ import { changesEndpoint } from './ledger/changes.js';
 import { decisionEndpoint, decisionsEndpoint } from './ledger/decisions.js';
 import { fundsEndpoint } from './ledger/funds.js';
 import { limitsEndpoint } from './ledger/limits.js';
+import { statementsEndpoint } from './ledger/statements.js';
 import { usageEndpoint } from './ledger/usage.js';
 import { whatIfEndpoint } from './ledger/what-if.js';
-import { statementsEndpoint } from './ledger/statements.js';
 import { updateLimit } from './limits.js';
 import { chainsEndpoint } from './manage/chains.js';
-import { feeTokensEndpoint } from './manage/fee-tokens.js';
 import { explainEndpoint } from './manage/explain.js';
+import { feeTokensEndpoint } from './manage/fee-tokens.js';
 import { fundingEndpoints } from './manage/funding.js';
 import { keyEndpoints } from './manage/keys.js';
+import { meEndpoint } from './manage/me.js';
 import { namedKeyEndpoints } from './manage/named-keys.js';
-import { testWebhookEndpoint } from './manage/test-webhook.js';
-import { tokenEndpoints } from './manage/tokens.js';
-import { problemsEndpoint } from './manage/problems.js';
-import { rulesEndpoint } from './manage/rules.js';
 import { nouns } from './manage/nouns.js';
 import { objectEndpoints } from './manage/objects.js';
-import { meEndpoint } from './manage/me.js';
+import { problemsEndpoint } from './manage/problems.js';
+import { rulesEndpoint } from './manage/rules.js';
+import { testWebhookEndpoint } from './manage/test-webhook.js';
+import { tokenEndpoints } from './manage/tokens.js';
+import { notificationEndpoints } from './notifications/endpoints.js';
+import { createPaymaster, listPaymasters } from './paymasters.js';
 import { platformAccounts, platformLosses } from './platform/accounts.js';
 import { platformChains } from './platform/chains.js';
 import { platformOrganisations, platformProblems } from './platform/organisations.js';
-import { notificationEndpoints } from './notifications/endpoints.js';
-import { createPaymaster, listPaymasters } from './paymasters.js';
-import { createPolicy, listPolicies } from './policies.js';
-import { activatePolicy, deactivatePolicy } from './policy-state.js';
+import { createPolicy, listPolicies, activatePolicy, deactivatePolicy } from './policies.js';
 import {
   createSmartContract,
   deleteSmartContract,
@@ -54,7 +53,7 @@ export const documentEndpoints: readonly Endpoint[] = [
   activatePolicy,
 ];
 
-export { managePrefix } from './manage/prefix.js';
+export { managePrefix } from './call.js';
 
 /** Below `/manage/v1` too, for tokens of the platform alone. */
 export const platformEndpoints: readonly Endpoint[] = [

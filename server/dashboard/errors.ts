@@ -1,30 +1,7 @@
-import { errorCodes, restRowOf, type ErrorCode } from '../../core/error-codes.js';
+import { errorCodes, restRowOf } from '../../core/error-codes.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import type { Endpoint } from './endpoint.js';
-import type { Envelope } from './send.js';
-
-/** What an error becomes on the wire. */
-type ErrorReply = {
-  readonly status: number;
-  readonly envelope: Envelope;
-  /** The same as the endpoints beyond the service document say it. */
-  readonly problem: ProblemBody;
-  /** Seconds for the `Retry-After` header. */
-  readonly retryAfterSeconds?: number;
-};
-
-/** RFC 9457. */
-type ProblemBody = {
-  readonly title: string;
-  readonly status: number;
-  readonly detail: string;
-  readonly code: ErrorCode;
-  /** To be committed where the owner of a field keeps its manifests. */
-  readonly manifest?: string;
-  /** What is wrong, by field. */
-  readonly errors?: readonly { readonly field: string; readonly mustBe: string; readonly value?: string }[];
-};
 
 /** A missing or unacceptable header. */
 export function credentialsRequired({ scope, namesBothHeaders }: Endpoint): DomainError {
@@ -36,8 +13,8 @@ export function credentialsRequired({ scope, namesBothHeaders }: Endpoint): Doma
   );
 }
 
-/** Maps any thrown value; anything but a DomainError becomes an internal error that does not reveal its cause. */
-export function renderError(error: unknown): ErrorReply {
+/** What a thrown value becomes on the wire; anything but a DomainError becomes an internal error that does not reveal its cause. */
+export function renderError(error: unknown) {
   const known = isDomainError(error) ? error : fromHttpError(error);
   const code = known?.code ?? 'INTERNAL';
   const row = restRowOf(code);
@@ -49,16 +26,20 @@ export function renderError(error: unknown): ErrorReply {
       statusCode: row.bodyStatus ?? row.status,
       message,
     },
+    /** The same as the endpoints beyond the service document say it: RFC 9457. */
     problem: {
       title: errorCodes[code].text,
       status: row.status,
       detail: message,
       code,
       ...given({
+        /** To be committed where the owner of a field keeps its manifests. */
         manifest: known?.details.manifest,
+        /** What is wrong, by field. */
         errors: known?.details.problems?.map(({ expected, ...rest }) => ({ ...rest, mustBe: expected })),
       }),
     },
+    /** For the `Retry-After` header. */
     ...(row.retryAfterSeconds === undefined || retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }

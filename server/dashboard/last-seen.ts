@@ -14,18 +14,7 @@ const patienceMs = 2_000;
  * What the stores last said, for readings that need only a database besides: they go on for an hour while the API server is
  * away. A present answer always wins, so a token that was removed ends at once while the API server answers.
  */
-export type LastSeen = {
-  /** The store, whose Organisations are remembered. */
-  readonly resources: Pick<ResourceStore, 'get' | 'list'>;
-  /** Remembers all Organisations, as a watch has delivered them. */
-  saw(organisations: readonly Organisation[]): void;
-  /** The API server has just answered: what the watch has delivered is as new as that. */
-  confirm(): void;
-  /** The present answer, or the last one of this key. */
-  of<T extends object>(key: string, ask: () => Promise<T>): Promise<T>;
-  /** The present answer, or one from the Organisations that were last seen. */
-  orFind<T>(answer: Promise<T>, find: (organisations: readonly Organisation[]) => T | undefined): Promise<T>;
-};
+export type LastSeen = ReturnType<typeof createLastSeen>;
 
 type Seen<T> = { readonly value: T; readonly at: EpochMs };
 
@@ -35,7 +24,7 @@ export function createLastSeen({
 }: {
   readonly resources: Pick<ResourceStore, 'get' | 'list'>;
   readonly clock: Clock;
-}): LastSeen {
+}) {
   const answers = new LRUCache<string, Seen<object>>({ max: 2_000 });
   let organisations: Seen<ReadonlyMap<string, Organisation>> | undefined;
 
@@ -45,29 +34,34 @@ export function createLastSeen({
 
   const isFresh = ({ at }: Seen<unknown>): boolean => clock.now() - at <= lastSeenForMs;
 
-  return {
-    resources: {
-      async get(kind, key) {
-        const found = await resources.get(kind, key);
-        if (kind === 'Organisation' && organisations !== undefined) {
-          const others = [...organisations.value].filter(([name]) => name !== key.name);
-          const own = found === undefined ? [] : [[key.name, found as Organisation] as const];
-          organisations = { ...organisations, value: new Map([...others, ...own]) };
-        }
-        return found;
-      },
-      async list(kind, options) {
-        const found = await resources.list(kind, options);
-        if (kind === 'Organisation' && options === undefined) saw(found as readonly Organisation[]);
-        return found;
-      },
+  const remembering: Pick<ResourceStore, 'get' | 'list'> = {
+    async get(kind, key) {
+      const found = await resources.get(kind, key);
+      if (kind === 'Organisation' && organisations !== undefined) {
+        const others = [...organisations.value].filter(([name]) => name !== key.name);
+        const own = found === undefined ? [] : [[key.name, found as Organisation] as const];
+        organisations = { ...organisations, value: new Map([...others, ...own]) };
+      }
+      return found;
     },
+    async list(kind, options) {
+      const found = await resources.list(kind, options);
+      if (kind === 'Organisation' && options === undefined) saw(found as readonly Organisation[]);
+      return found;
+    },
+  };
+  return {
+    /** The store, whose Organisations are remembered. */
+    resources: remembering,
+    /** Remembers all Organisations, as a watch has delivered them. */
     saw,
-    confirm() {
+    /** The API server has just answered: what the watch has delivered is as new as that. */
+    confirm(): void {
       if (organisations !== undefined) organisations = { ...organisations, at: clock.now() };
     },
 
-    of: async <T extends object>(key: string, ask: () => Promise<T>) => {
+    /** The present answer, or the last one of this key. */
+    of: async <T extends object>(key: string, ask: () => Promise<T>): Promise<T> => {
       const asked = ask().then((value) => {
         answers.set(key, { value, at: clock.now() });
         return value;
@@ -76,7 +70,11 @@ export function createLastSeen({
       return kept !== undefined && isFresh(kept) ? unlessAway(asked, () => kept.value as T) : asked;
     },
 
-    orFind: async (answer, find) => {
+    /** The present answer, or one from the Organisations that were last seen. */
+    orFind: async <T>(
+      answer: Promise<T>,
+      find: (organisations: readonly Organisation[]) => T | undefined,
+    ): Promise<T> => {
       const kept = organisations;
       if (kept === undefined || !isFresh(kept)) return answer;
       return unlessAway(answer, () => find([...kept.value.values()]));

@@ -1,13 +1,12 @@
 import { eachObject, isLarge, pageSizeOf } from '../../adapters/resources/pages.js';
+import { turn } from '../../adapters/timers.js';
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
-import { isObject } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
-import { turn } from '../../adapters/timers.js';
 import type { List } from './call.js';
-import { integer, type Given, type Parameters } from './parameters.js';
+import { decodeCursor, encodeCursor, integer, type Given, type Parameters } from './parameters.js';
 import { byAge } from './views.js';
 
 /** Objects of one kind, and what a list shows of each. */
@@ -120,7 +119,7 @@ async function readPage(
   for (let each = sections[index]; each !== undefined; each = sections[index]) {
     const left = limit - records.length;
     if (left === 0 || bytes > keptBytes)
-      return { records, cursor: formatCursor({ kind: each.kind, ...given({ after }) }) };
+      return { records, cursor: encodeCursor({ kind: each.kind, ...given({ after }) }) };
     const page = await store.page(each.kind, {
       ...each.options,
       limit: Math.min(left, pageSizeOf(each.kind)),
@@ -142,22 +141,11 @@ async function readPage(
 
 type Position = { readonly kind?: string; readonly after?: string };
 
-function formatCursor(position: Position): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url');
-}
-
 function parseCursor(text: string, sections: readonly Section[]): Position {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (isObject(position)) {
-      const { kind, after } = position;
-      const isKnown = sections.some((each) => each.kind === kind);
-      if (isKnown && typeof kind === 'string' && (after === undefined || typeof after === 'string'))
-        return { kind, ...given({ after }) };
-    }
-  } catch {
-    // Not a cursor either.
-  }
+  const { kind, after } = decodeCursor(text);
+  const isKnown = sections.some((each) => each.kind === kind);
+  if (isKnown && typeof kind === 'string' && (after === undefined || typeof after === 'string'))
+    return { kind, ...given({ after }) };
   throw invalidInput({
     field: 'cursor',
     expected: pageParameters.cursor.expected,

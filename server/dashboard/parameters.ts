@@ -1,9 +1,10 @@
 import { invalidInput, quote, type Problem } from '../../core/errors.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
-import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
-import { isHexBytes, hexSize, type Hex } from '../../core/units/hex.js';
+import { isObject, parseJson } from '../../core/schema/json-value.js';
+import { toAddressKey, type AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
-import { parseEther, type Wei } from '../../core/units/wei.js';
+import { parseEther } from '../../core/units/wei.js';
 
 /** A parameter of a query: how its text is read, and what OpenAPI says about it. */
 type Parameter<T> = {
@@ -60,6 +61,20 @@ export function readParameters<P extends Parameters>(
   return given as Given<P>;
 }
 
+/** Of texts of one pattern; `read` is given no other. */
+function matching<T>(pattern: RegExp, expected: string, read: (text: string) => T | undefined) {
+  return (description: string): Parameter<T> => ({
+    description,
+    schema: { type: 'string', pattern: pattern.source },
+    expected,
+    parse: (text) => (pattern.test(text) ? read(text) : undefined),
+  });
+}
+
+function lowercase(text: string): Hex {
+  return text.toLowerCase() as Hex;
+}
+
 export function instant(description: string): Parameter<EpochMs> {
   return {
     description,
@@ -73,17 +88,10 @@ export function instant(description: string): Parameter<EpochMs> {
 }
 
 /** Its first moment (UTC). */
-export function month(description: string): Parameter<EpochMs> {
-  return {
-    description,
-    schema: { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$' },
-    expected: 'a month such as 2026-01',
-    parse: (text) => {
-      const at = /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? Date.parse(`${text}-01T00:00:00Z`) : -1;
-      return at >= 0 ? (at as EpochMs) : undefined;
-    },
-  };
-}
+export const month = matching(/^\d{4}-(0[1-9]|1[0-2])$/, 'a month such as 2026-01', (text) => {
+  const at = Date.parse(`${text}-01T00:00:00Z`) as EpochMs;
+  return at >= 0 ? at : undefined;
+});
 
 export function oneOf<const T extends string>(description: string, values: readonly T[]): Parameter<T> {
   return {
@@ -126,43 +134,23 @@ export function uuid(description: string): Parameter<string> {
   };
 }
 
-export function address(description: string): Parameter<AddressKey> {
-  return {
-    description,
-    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
-    expected: 'an address: 0x and 40 hex digits',
-    parse: (text) => (isAddressText(text) ? toAddressKey(text) : undefined),
-  };
-}
+export const address = matching(
+  /^0x[0-9a-fA-F]{40}$/,
+  'an address: 0x and 40 hex digits',
+  (text): AddressKey => toAddressKey(text as Hex),
+);
 
-export function hash(description: string): Parameter<Hex> {
-  return {
-    description,
-    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
-    expected: '0x and 64 hex digits',
-    parse: (text) => (isHexBytes(text) && hexSize(text) === 32 ? (text.toLowerCase() as Hex) : undefined),
-  };
-}
+export const hash = matching(/^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits', lowercase);
 
 /** The first four bytes of the data of a call. */
-export function selector(description: string): Parameter<Hex> {
-  return {
-    description,
-    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{8}$' },
-    expected: '0x and 8 hex digits',
-    parse: (text) => (isHexBytes(text) && hexSize(text) === 4 ? (text.toLowerCase() as Hex) : undefined),
-  };
-}
+export const selector = matching(/^0x[0-9a-fA-F]{8}$/, '0x and 8 hex digits', lowercase);
 
 /** An amount in the native coin of a chain. */
-export function coins(description: string): Parameter<Wei> {
-  return {
-    description,
-    schema: { type: 'string', pattern: '^[0-9]{1,18}(\\.[0-9]{1,18})?$' },
-    expected: 'an amount such as 0.05, with at most 18 decimals',
-    parse: (text) => (/^[0-9]{1,18}(\.[0-9]{1,18})?$/.test(text) ? parseEther(text) : undefined),
-  };
-}
+export const coins = matching(
+  /^[0-9]{1,18}(\.[0-9]{1,18})?$/,
+  'an amount such as 0.05, with at most 18 decimals',
+  parseEther,
+);
 
 /** A name that people gave. */
 export function name(description: string): Parameter<string> {
@@ -182,4 +170,15 @@ export function text(description: string, maxLength: number): Parameter<string> 
     expected: `1 to ${maxLength} visible ASCII characters`,
     parse: (given) => (/^[\x21-\x7e]+$/.test(given) && given.length <= maxLength ? given : undefined),
   };
+}
+
+/** Where a page ends, as a text that says nothing that its caller does not know. */
+export function encodeCursor(content: object): string {
+  return Buffer.from(JSON.stringify(content)).toString('base64url');
+}
+
+/** Anyone can write a cursor: empty for a text that is not one, and its members may be anything. */
+export function decodeCursor(text: string): Readonly<Record<string, unknown>> {
+  const content = parseJson(Buffer.from(text, 'base64url').toString());
+  return isObject(content) ? content : {};
 }

@@ -1,4 +1,4 @@
-import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
+import { DomainError, invalidInput, isDomainError, type Problem } from '../../core/errors.js';
 import { documentedTypes, isPolicyType } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRules } from '../../core/policy/kind.js';
 import { policyKinds } from '../../core/policy/kinds.js';
@@ -7,6 +7,7 @@ import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { fieldOf, isObject } from '../../core/schema/json-value.js';
 import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
 import { compileSchema } from '../../core/schema/validate.js';
+import { requireObject } from '../http/json.js';
 import * as schemas from './schemas.js';
 import type { CreatePolicy } from './schemas.js';
 
@@ -73,8 +74,8 @@ function parser<T>(
 ): Parse<T> {
   const validate = compileSchema(schema, '');
   return (body = {}) => {
-    if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
-    const known = unknownFields === 'ignored' ? pick(body, schema) : body;
+    const given = requireObject(body);
+    const known = unknownFields === 'ignored' ? pick(given, schema) : given;
     const problems = validate(known);
     const wrong = new Set(problems.map(({ field }) => field));
     const all = [...problems, ...check(known).filter(({ field }) => !wrong.has(field))];

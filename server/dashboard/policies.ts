@@ -1,17 +1,25 @@
+import { contractIdOf } from '../../core/config/ids.js';
 import { knownKeys } from '../../core/config/memory.js';
+import { tooManyPolicies } from '../../core/config/too-many.js';
+import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import { keyOf } from '../../core/meta/meta.js';
 import { memberOf } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
-import { tooManyPolicies } from '../../core/config/too-many.js';
-import { DomainError, isDomainError } from '../../core/errors.js';
+import type { Resources } from '../../core/resources/kinds.js';
 import { policyObjectName } from '../../core/resources/names.js';
 import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { arrayOf } from '../../core/schema/json-schema.js';
+import { given } from '../../core/units/given.js';
 import type { Clock } from '../../core/units/time.js';
+import type { PaymasterCall, Reply } from './call.js';
 import type { Tools } from './deps.js';
-import type { PaymasterCall } from './call.js';
 import { documentBody, endpoint } from './endpoint.js';
+import { pageParameters, readList, section } from './lists.js';
+import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
+import { listedPolicySchema, newPolicyExample, newPolicySchema, policyExample } from './policy-record.js';
 import {
   createPolicySchemas,
   published,
@@ -19,11 +27,8 @@ import {
   unknownPolicySchema,
   type CreatePolicy,
 } from './schemas.js';
-import { pageParameters, readList, section } from './lists.js';
-import { ofPaymaster, requireQuota } from './lookups.js';
-import { listedPolicySchema, newPolicyExample, newPolicySchema, policyExample } from './policy-record.js';
-import { inTurn, nameExists, policiesOf, requireFreeName } from './policy-lookup.js';
-import { paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
+import { contractsOf } from './smart-contracts.js';
+import { paymasterIdOfCall, renderContractPolicy, renderPolicy, policyIdOfCall } from './views.js';
 
 /** A value that the kind shows only once (such as a secret) is in this answer and never again. */
 export const createPolicy = endpoint({
@@ -130,4 +135,103 @@ export function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyTy
   const active = policies.filter(({ spec }) => spec.policyType === type && spec.active !== false);
   if (active.length >= policyKinds[type].most.count)
     throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));
+}
+
+/** Policies of a paymaster, including those that a manifest made. */
+export function policiesOf(
+  { resources }: Pick<Tools, 'resources'>,
+  paymaster: Paymaster,
+): Promise<readonly PaymasterPolicy[]> {
+  return resources.list('PaymasterPolicy', ofPaymaster(paymaster));
+}
+
+/** Throws ALREADY_EXISTS when one of the policies, other than `except`, has the name. */
+export function requireFreeName(
+  policies: readonly PaymasterPolicy[],
+  name: string,
+  except?: PaymasterPolicy,
+): void {
+  const taken = policies.some((p) => p.spec.name === name && p.metadata.name !== except?.metadata.name);
+  if (taken) throw nameExists(name);
+}
+
+/** Runs writes that depend on the paymaster's other policies one after the other. */
+export function inTurn<T>({ turns }: Tools, { metadata }: Paymaster, task: () => Promise<T>): Promise<T> {
+  return turns.run(`policies of ${metadata.namespace ?? ''}/${metadata.name}`, task);
+}
+
+/** The id of a SMART_CONTRACT record; undefined when no contract of the paymaster has it. */
+export async function findContract(
+  tools: Tools,
+  { principal, paymaster }: PaymasterCall,
+  id: string,
+): Promise<SmartContract | undefined> {
+  for await (const contract of contractsOf(tools, paymaster))
+    if (contractIdOf(principal.tenant, contract.metadata.name) === id) return contract;
+  return undefined;
+}
+
+export function policyNotFound(): DomainError {
+  return new DomainError('POLICY_NOT_FOUND', 'Paymaster Policy not found');
+}
+
+export function nameExists(name: string): DomainError {
+  return new DomainError('ALREADY_EXISTS', `A policy named ${quote(name)} already exists`);
+}
+
+export const deactivatePolicy = endpoint({
+  operationId: 'deactivatePolicy',
+  summary: 'Pause a policy',
+  method: 'patch',
+  path: '/paymaster-policy/deactivate/:policyId',
+  scope: 'paymaster',
+  message: 'Paymaster Policy Deactivated!',
+  handle: (tools, call) => setActive(tools, call, false),
+});
+
+export const activatePolicy = endpoint({
+  operationId: 'activatePolicy',
+  summary: 'Resume a policy',
+  method: 'patch',
+  path: '/paymaster-policy/activate/:policyId',
+  scope: 'paymaster',
+  message: 'Paymaster Policy Activated!',
+  handle: (tools, call) => setActive(tools, call, true),
+});
+
+/**
+ * A policy that is already in the wanted state is not written, and pausing never moves a limit's cycle. One that would be active beyond
+ * the number that counts is refused. The policy list shows contracts too, so a contract can be paused by its id.
+ */
+async function setActive(tools: Tools, call: PaymasterCall, active: boolean): Promise<Reply> {
+  const { paymaster, params } = call;
+  const policyId = params['policyId'] ?? '';
+  const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfCall(call, each) === policyId);
+  const contract = policy ? undefined : await findContract(tools, call, policyId);
+  const programmed = await inTurn(tools, paymaster, async () => {
+    if (policy && active && policy.spec.active === false)
+      requireRoom(await policiesOf(tools, paymaster), policy.spec.policyType);
+    if (policy) return change(tools, 'PaymasterPolicy', policy, active);
+    if (contract) return change(tools, 'SmartContract', contract, active);
+    throw policyNotFound();
+  });
+  const object = policy ?? contract;
+  return { programmed: await programmed(), ...given({ object }) };
+}
+
+// Returns the wait for the operator instead of waiting here, so that other writes get their turn meanwhile.
+type Written = () => Promise<boolean>;
+
+async function change<K extends 'PaymasterPolicy' | 'SmartContract'>(
+  { writes, programmed }: Tools,
+  kind: K,
+  object: Resources[K],
+  active: boolean,
+): Promise<Written> {
+  const changed = await unlessDeleted(policyNotFound, () =>
+    writes.change(kind, keyOf(object), ({ spec }, owned) =>
+      (spec.active ?? true) === active ? undefined : { ...owned, active },
+    ),
+  );
+  return () => programmed.written(kind, changed);
 }

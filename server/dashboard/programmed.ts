@@ -38,16 +38,6 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
         const config = (await configs.getPaymaster(paymasterIdOf(tenant, paymaster)))?.config;
         return config !== undefined && serves(config, tenant, object) ? undefined : true;
       }),
-
-    /** True once the served snapshot of the paymaster no longer lists the contract. */
-    contractDeleted: (paymasterId: string, address: string): Promise<boolean> =>
-      poll(timeoutMs, async () => {
-        const stored = await configs.getPaymaster(paymasterId);
-        const served = stored?.config.contracts.some(
-          (c) => c.address.toLowerCase() === address.toLowerCase(),
-        );
-        return served === true ? undefined : true;
-      }),
   };
 }
 

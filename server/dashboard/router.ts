@@ -1,25 +1,25 @@
 import express from 'express';
 import type { IRouter, Request, Response } from 'express';
-import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenScope } from '../../core/resources/dashboard-token.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
-import { given as definedOnly } from '../../core/units/given.js';
 import { unknownFields } from '../../core/schema/unknown-fields.js';
+import { given as definedOnly } from '../../core/units/given.js';
 import type { BodyAdmission } from '../http/body-admission.js';
-import { parseBody, readBody } from './body.js';
+import { limited } from '../http/rate-limit.js';
 import type { CredentialOf } from './auth-token.js';
 import type { Authenticator, Principal } from './auth.js';
-import type { EndedSessions } from './console/ended-sessions.js';
+import { parseBody, readBody } from './body.js';
+import type { Reply } from './call.js';
+import type { EndedSessions } from './console/sessions.js';
 import type { Spending } from './costs.js';
 import type { Tools } from './deps.js';
-import type { Reply } from './call.js';
 import type { Endpoint } from './endpoint.js';
 import { credentialsRequired } from './errors.js';
 import { doOnce, isDoneOnce } from './idempotency.js';
 import { readParameters } from './parameters.js';
-import { recorded } from './recorded-writes.js';
 import { goneSignal, send } from './send.js';
+import { recordedWrites } from './writes.js';
 
 export type RouterDeps = {
   readonly tools: Tools;
@@ -64,7 +64,8 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
           }),
         };
         const work = async () => {
-          const reply = await endpoint.handle(recorded(tools, principal, requestId), call);
+          const writes = recordedWrites(tools, principal, requestId);
+          const reply = await endpoint.handle({ ...tools, writes }, call);
           logWrite(endpoint, caller, reply, { tools, response });
           return reply;
         };
@@ -206,10 +207,6 @@ async function bodyOf(
 
 function full(): DomainError {
   return limited('BODIES_FULL', 'Too many request bodies are being read: try again in a second.');
-}
-
-function limited(reason: ErrorReason, message: string): DomainError {
-  return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }
 
 const readBytes = readBody();

@@ -119,16 +119,10 @@ function field(value: unknown): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Every answer of the dashboard API. `data` is absent if the endpoint documents no data. */
-export type Envelope = {
-  readonly statusCode: number;
-  readonly message: string;
-  readonly data?: unknown;
-  /** What the caller should know although the request has succeeded; absent: nothing. */
-  readonly warnings?: readonly string[];
-};
+type Envelope = ReturnType<typeof successEnvelope>;
 
-function successEnvelope(message: string, data?: unknown, warnings: readonly string[] = []): Envelope {
+/** Every answer of the service document. `warnings`: what the caller should know although the request has succeeded. */
+function successEnvelope(message: string, data?: unknown, warnings: readonly string[] = []) {
   return {
     statusCode: 200,
     message,

@@ -65,6 +65,8 @@ export function inCoins<Name extends string, S = { readonly [K in `${Name}Wei`]:
   return { [`${name}Wei`]: inWei, [name]: rendered } as { [K in Name | `${Name}Wei`]: Member<S> };
 }
 
+type Shown = Pick<Shape<never>, 'schema' | 'example'>;
+
 /** The one envelope of lists. A page may be shorter than it was asked for. */
 export function listSchemaOf(
   item: JsonSchema,
@@ -80,6 +82,16 @@ export function listSchemaOf(
 /** A list that is answered at once. */
 export function wholeList<T>(items: readonly T[]) {
   return { items, nextCursor: null };
+}
+
+/** What the row of an endpoint says that answers one such record. */
+export function showsOne({ schema, example }: Shown) {
+  return { schema, example };
+}
+
+/** The same of an endpoint that lists them. */
+export function showsList({ schema, example }: Shown) {
+  return { schema: listSchemaOf(schema), example: wholeList([example]) };
 }
 
 /** The schema with a description, in place of its own. */

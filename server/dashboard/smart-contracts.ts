@@ -1,7 +1,7 @@
 import { eachObject } from '../../adapters/resources/pages.js';
-import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../core/config/too-many.js';
+import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { keyOf } from '../../core/meta/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -9,11 +9,11 @@ import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { arrayOf, record } from '../../core/schema/json-schema.js';
 import { parseAddress } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
+import type { PaymasterCall } from './call.js';
+import type { Tools } from './deps.js';
+import { documentBody, endpoint } from './endpoint.js';
 import { pageParameters, readList, section } from './lists.js';
 import { ofPaymaster, requireQuota, unlessDeleted } from './lookups.js';
-import type { Tools } from './deps.js';
-import type { PaymasterCall } from './call.js';
-import { documentBody, endpoint } from './endpoint.js';
 import { address as anAddress, exampleAddress, text } from './record-schemas.js';
 import {
   createContractSchema,
@@ -21,7 +21,7 @@ import {
   updateContractSchema,
   type CreateContract,
 } from './schemas.js';
-import { byAge, paymasterIdOfCall, renderContract } from './views.js';
+import { byAge, renderContract } from './views.js';
 
 const names = arrayOf(text);
 const schema = record({
@@ -128,7 +128,7 @@ export const deleteSmartContract = endpoint({
     const found = await findContract(tools, call.paymaster, address);
     await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', keyOf(found)));
     return {
-      programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address),
+      programmed: await tools.programmed.deleted(call.principal.tenant, found),
       object: found,
     };
   },

@@ -6,7 +6,7 @@ import type { EpochMs } from '../../core/units/time.js';
 // A token that a token made ends with it, and with each one above: a thief of the upper one keeps nothing when that is removed.
 
 /** A token as the objects of its organisation hold it. */
-export type HeldToken = {
+type HeldToken = {
   readonly name: string;
   readonly sha256: string;
   /** Of the object that holds it: one that is made again holds another token, although the hash is the same. */

@@ -1,21 +1,29 @@
-import type { Ambient } from '../../core/ambient.js';
 import { eachObject } from '../../adapters/resources/pages.js';
 import { pause } from '../../adapters/timers.js';
+import { createTurns } from '../../adapters/turns.js';
+import { inTime } from '../../adapters/within-deadline.js';
+import type { Ambient } from '../../core/ambient.js';
+import { objectIdOf } from '../../core/config/ids.js';
+import type { Tenant } from '../../core/config/tenant.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
+import type { ChangeLog, ChangeWrite } from '../../core/ledger/change.js';
+import type { ObjectNames } from '../../core/ledger/object-names.js';
+import { silentLogger } from '../../core/log.js';
+import { formatPath, type Tree } from '../../core/meta/field-tree.js';
+import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
+import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
 import {
   fieldsOfOthers,
   ownedFields,
   ownersOf,
   type OwnedFields,
 } from '../../core/resources/managed-fields.js';
-import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
-import { silentLogger } from '../../core/log.js';
-import { formatPath, type Tree } from '../../core/meta/field-tree.js';
+import { changeOf, type Versions } from '../../core/resources/object-change.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
 import { wideningIn } from '../../core/resources/widening-fields.js';
 import { given } from '../../core/units/given.js';
-import { createTurns } from '../../adapters/turns.js';
+import type { Principal } from './auth.js';
 import { createdAtAnnotation } from './views.js';
 
 /** Field manager of everything that the dashboard API writes. */
@@ -30,12 +38,12 @@ type Plan<K extends Kind> = (
 ) => Promise<Spec<K> | undefined> | Spec<K> | undefined;
 
 /** What the dashboard owns after the change; undefined when nothing changes. */
-export type Edit<K extends Kind> = (
+type Edit<K extends Kind> = (
   current: Resources[K],
   owned: OwnedFields<Resources[K]['spec']>,
 ) => OwnedFields<Resources[K]['spec']> | undefined | Promise<OwnedFields<Resources[K]['spec']> | undefined>;
 
-export function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
+function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
   return async (current, owned) => {
     const spec = await plan(current, owned.spec);
     return spec && { ...owned, spec };
@@ -44,39 +52,17 @@ export function asEdit<K extends Kind>(plan: Plan<K>): Edit<K> {
 
 type Labels = Readonly<Record<string, string>>;
 
+export type Writes = ReturnType<typeof createWrites>;
+
 /**
  * Writes of the dashboard: server-side apply, forced only over a manual edit. An apply replaces all fields that its manager owned before.
  * So a change starts from the owned fields and adds only those whose value changes; the manifest keeps its own fields.
  */
-export type Writes = {
-  /** ALREADY_EXISTS when an object of that name exists. */
-  create<K extends Kind>(
-    kind: K,
-    key: ObjectKey,
-    spec: Spec<K>,
-    createdBy: string,
-    labels?: Labels,
-  ): Promise<Resources[K]>;
-  /**
-   * Reads, plans and applies; repeats this for ten seconds when another writer was faster, then throws WRITE_CONFLICT. NOT_FOUND
-   * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
-   */
-  change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
-  /** The same for all that the dashboard owns of an object. */
-  edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]>;
-  /** The object as it was. `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
-  remove<K extends Kind>(
-    kind: K,
-    key: ObjectKey,
-    check?: (current: Resources[K]) => void,
-  ): Promise<AnyResource>;
-};
-
 export function createWrites(
   deps: Pick<Ambient, 'clock' | 'log'> & {
     readonly resources: Pick<ResourceStore, 'get' | 'page' | 'apply' | 'delete'>;
   },
-): Writes {
+) {
   const { resources, clock, log } = deps;
   // Concurrent changes of one object in this process would only make each other retry.
   const turns = createTurns();
@@ -84,6 +70,7 @@ export function createWrites(
     turns.run(`${kind} ${formatKey(key)}`, () => retryConflicts(attempt));
 
   return {
+    /** ALREADY_EXISTS when an object of that name exists. */
     create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string, labels?: Labels) =>
       resources.apply<K>({
         ...given({ labels }),
@@ -98,11 +85,24 @@ export function createWrites(
         create: true,
       }),
 
+    /**
+     * Reads, plans and applies; repeats this for ten seconds when another writer was faster, then throws WRITE_CONFLICT. NOT_FOUND
+     * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
+     */
     change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) => edit(kind, key, asEdit(plan)),
 
+    /** The same for all that the dashboard owns of an object. */
     edit,
 
-    remove: (kind, key, check) =>
+    /**
+     * The object as it was. `check` may throw. FIELD_OWNED when another manager declares fields of the object: that manager would create
+     * it again, or miss it.
+     */
+    remove: <K extends Kind>(
+      kind: K,
+      key: ObjectKey,
+      check?: (current: Resources[K]) => void,
+    ): Promise<AnyResource> =>
       inTurn(kind, key, async () => {
         const current = await present(kind, key);
         check?.(current);
@@ -225,4 +225,77 @@ type Managed = { readonly manager: string; readonly fields: readonly string[] };
 
 function isOurs(manager: string): boolean {
   return manager === dashboardManager || hands.includes(manager);
+}
+
+/** An answer waits no longer for a record. One that comes too late is missing, and the log says so. */
+const patienceMs = 2_000;
+/** As reasons of Kubernetes are written. */
+const reasons = { created: 'Created', changed: 'Changed', deleted: 'Deleted' } as const;
+
+type Recording = Pick<Ambient, 'clock' | 'log'> & {
+  readonly writes: Writes;
+  readonly events?: EventRecorder;
+  readonly changes?: Pick<ChangeLog, 'record'>;
+  readonly names?: Pick<ObjectNames, 'keep'>;
+};
+
+/**
+ * The writes of one call, which are recorded with its token and request. The write comes first and stands, whatever becomes of its
+ * record: a stop must work while the database is away.
+ */
+export function recordedWrites(
+  { changes, names, events, writes, clock, log }: Recording,
+  { tenant, tokenName }: Pick<Principal, 'tenant' | 'tokenName'>,
+  requestId: string,
+): Writes {
+  const author = { name: tokenName, requestId };
+
+  async function record(versions: Versions): Promise<void> {
+    const object = versions.after ?? versions.before;
+    const write = changeOf(versions, { at: clock.now(), organisation: tenant, author });
+    events?.record({ object, type: 'Normal', reason: reasons[write.action], note: noteOf(write) });
+    const late = () => new DomainError('UNAVAILABLE', 'the database does not answer in time');
+    const name = versions.after === undefined ? nameOf(tenant, object) : [];
+    const kept = Promise.all([changes?.record(write), name.length > 0 && names?.keep(name)]);
+    try {
+      await inTime(patienceMs, kept, late);
+    } catch (error) {
+      log.warn('change not recorded', { requestId, kind: object.kind, object: object.metadata.name, error });
+    }
+  }
+
+  const edit = async <K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]> => {
+    let before: Resources[K] | undefined;
+    const after = await writes.edit<K>(kind, key, (current, owned) => {
+      before = current;
+      return plan(current, owned);
+    });
+    // A caller who asks for a state that exists already must not become its author.
+    if (before?.metadata.generation !== after.metadata.generation) await record({ before, after });
+    return after;
+  };
+  return {
+    async create(...what) {
+      const after = await writes.create(...what);
+      await record({ before: undefined, after });
+      return after;
+    },
+    change: (kind, key, plan) => edit(kind, key, asEdit(plan)),
+    edit,
+    async remove(...what) {
+      const before = await writes.remove(...what);
+      await record({ before, after: undefined });
+      return before;
+    },
+  };
+}
+
+/** Values are left out: who may read events may not be meant to read them. */
+function noteOf({ author, fields }: ChangeWrite): string {
+  return `By token ${author.name}, request ${author.requestId}: ${fields.map(({ field }) => field).join(', ')}`;
+}
+
+function nameOf(organisation: Tenant, { kind, metadata, spec }: AnyResource) {
+  if (kind !== 'Paymaster' && kind !== 'PaymasterPolicy') return [];
+  return [{ organisation, kind, id: objectIdOf[kind](organisation, metadata.name), shown: spec.name }];
 }

@@ -3,9 +3,8 @@ import { contractFence } from '../../core/usage/counter-names.js';
 import type { Reservation } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { MinedOperation } from './mined.js';
-import type { Unattributed } from './settlement.js';
+import type { Unattributed, Loss } from './settlement.js';
 import type { Source, WatchedContract } from './source.js';
-import type { Loss } from './unpaid.js';
 
 /**
  * Our contract paid for an operation that nobody here has promised: somebody else has signed with our key, or our data are lost.

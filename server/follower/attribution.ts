@@ -87,9 +87,9 @@ export function candidatesOf(
  * The promises that a mined operation may have come from: one if possible, none when nobody here has promised the operation.
  *
  * A single candidate is the promise, whatever its userOpHash is, since padding changes it. Among several candidates a hash that was
- * recorded proves one. Otherwise the digest of the operation's bytes decides, which are read as the EntryPoint and the contract read them. Older promises have no digest; mode,
- * wallet and the EntryPoint's prefund decide among those. When the bytes cannot be read, or may have any layout, a promise whose
- * prefund is below the cost is ruled out, and the contract's own events decide, as far as they are there.
+ * recorded proves one. Otherwise the digest of the operation's bytes decides: they are read as the EntryPoint and the contract read them.
+ * Older promises have no digest; mode, wallet and the EntryPoint's prefund decide among those. When the bytes cannot be read, or may have
+ * any layout, a promise whose prefund is below the cost is ruled out, and the contract's own events decide, as far as they are there.
  */
 export function attribute(
   operation: MinedOperation,

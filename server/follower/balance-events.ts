@@ -30,9 +30,9 @@ export const noEvents: EventsRead = { events: [], refused: [] };
 const patienceMs = 15_000;
 
 /**
- * The deposits and withdrawals of the watched contracts in some blocks, and of balances inside them. Only the EntryPoint of a contract and
- * the contract itself are asked: anybody may emit such events elsewhere. Page and patience are separate from those for operations, since a node may refuse
- * these questions alone.
+ * The deposits and withdrawals of the watched contracts in some blocks, and of balances inside them. Only the EntryPoint of a contract
+ * and the contract itself are asked: anybody may emit such events elsewhere. A node may refuse these questions alone, so they have their
+ * own page and patience, apart from those for operations.
  */
 export class BalanceEvents {
   readonly #scanner = new Scanner();

@@ -1,39 +1,42 @@
 import type { Block } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
-import { isSameCursor } from '../../core/usage/turn.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { Charge, Cursor, FollowerStep, StepResult } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
-import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
-import { AccountsInUse } from './accounts.js';
+import { isSameCursor } from '../../core/usage/turn.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { Backlog } from './backlog.js';
 import { endOfDeposits } from './balance-events.js';
-import { isOlderHead, stepBalances } from './balances.js';
-import type { ChainFollowerDeps } from './chain-follower-deps.js';
+import { AccountsInUse, isOlderHead, stepBalances } from './balances.js';
 import { Connection } from './connection.js';
-import { continuityOf, Lag, type ContinuityState } from './continuity.js';
-import { History } from './history.js';
-import { joined } from './late.js';
-import { chargesOfLoss, unpaidIn } from './loss-charges.js';
+import { continuityOf, passedTime, Rescan, takeBackStep, type ContinuityState } from './continuity.js';
+import { countOf, endedInStep, endedOf, History, negated } from './history.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { MovementRecorder } from './movement-recorder.js';
 import { operationParts } from './movements.js';
 import { ensureAccount } from './new-account.js';
-import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser } from './releaser.js';
-import { Rescan } from './rescan.js';
-import { idle, type Round } from './round.js';
+import { idle, type ChainFollowerDeps, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
-import type { Unattributed } from './settlement.js';
-import { countTries, endOfStep, settleAgain, settleMined, usableBalances } from './step-readings.js';
-import { takeBackStep } from './take-back.js';
-import { stepRecords } from './step-records.js';
+import {
+  chargesOfLoss,
+  joined,
+  spentByPaymaster,
+  unpaidIn,
+  type Loss,
+  type Unattributed,
+} from './settlement.js';
 import { blockAt, cursorOf, finalityUnknown, watched, type Source } from './source.js';
-import { spentByPaymaster } from './spent-by-paymaster.js';
-import { minedForSenders } from './spent-elsewhere.js';
-import { countOf, endedInStep, endedOf, negated } from './undo.js';
-import type { Loss } from './unpaid.js';
+import {
+  countTries,
+  endOfStep,
+  settleAgain,
+  settleMined,
+  usableBalances,
+  minedForSenders,
+} from './step-readings.js';
+import { stepRecords } from './step-records.js';
 
 /** Balances are written again after this time at the latest, even when nothing happens on the chain. */
 const refreshMs = 60_000;
@@ -41,11 +44,12 @@ const refreshMs = 60_000;
 const releasesPerStep = 1_000;
 /** Most blocks that one step settles. */
 const blocksPerStep = 10_000;
+
 /**
- * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it or in final blocks, ends expired reservations,
- * and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one starts from the
- * store's cursor again. A reorganisation below the settled block gets a separate step, which takes back the steps after the last common
- * block.
+ * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it or in final blocks, ends
+ * expired reservations, and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one
+ * starts from the store's cursor again. A reorganisation below the settled block gets a separate step, which takes back the steps after
+ * the last common block.
  */
 export class ChainFollower {
   readonly #deps: ChainFollowerDeps;
@@ -55,16 +59,15 @@ export class ChainFollower {
   readonly #inUse = new AccountsInUse();
   readonly #backlog = new Backlog();
   readonly #connection: Connection;
-  readonly #lag: Lag;
   readonly #rescan = new Rescan();
   readonly #movements: MovementRecorder;
+  #isWaiting = false;
   /** The last step that was written: its head, what decides whether there is a new one to take, and its time. */
   #written: { readonly head: number; readonly basis: string; readonly at: EpochMs } | undefined;
 
   constructor(deps: ChainFollowerDeps) {
     this.#deps = deps;
     this.#connection = new Connection(deps);
-    this.#lag = new Lag(deps.log);
     this.#movements = new MovementRecorder(deps);
   }
 
@@ -164,13 +167,15 @@ export class ChainFollower {
       ? await this.#releaser.end(source, expired, target, releasesPerStep)
       : nothingEnded;
     const later = await settleAgain(reading, ending.mined, ending.spent);
-    const { settlement, corrected } = now;
-    const late = joined(again.settlement, later.settlement);
+    const { corrected } = now;
+    const reads = [now, again, later];
+    const { settled, losses, ambiguous, unattributed, ...others } = joined(
+      ...reads.map(({ settlement }) => settlement),
+    );
     // Most nodes have no balances for blocks far below the head; nothing is promised until the head is reached.
     const balances = isCaughtUp
       ? await usableBalances(usage, this.#scanner, source, followed, { from, target, head, wanted })
       : new Map<string, never>();
-    const reads = [now, again, later];
     const failed = reads.flatMap((read) => read.failed);
     const failures = await countTries(source, unread, failed);
     // Read last, because this also proves that the node that gave the events has this block, and not only an older one.
@@ -182,22 +187,19 @@ export class ChainFollower {
     const isKnown = ({ operation }: Unattributed): boolean =>
       operation.blockNumber >= from ||
       (blocks.operations.includes(operation) && this.#history.reaches(operation.blockNumber));
-    const strange = target.timestamp < this.#rescan.blindUntil ? [] : settlement.unattributed.filter(isKnown);
+    const strange = target.timestamp < this.#rescan.blindUntil ? [] : unattributed.filter(isKnown);
     // Another follower that has settled these operations meanwhile has ended their promises, too. Only while the cursor is the
     // same do missing promises mean that nobody made them.
     if (strange.length > 0 && !isSameCursor(await usage.cursor(chainId), stored)) return idle;
     await suspendContracts(this.#deps, source, strange);
-    const losses = [...settlement.losses, ...late.losses];
     const passedOver = new Set(now.passedOver);
     const chargesOf = (loss: Loss): readonly Charge[] =>
       chargesOfLoss(loss, { chainId, at: usage.now(), isProven: !passedOver.has(loss.operation) });
     const charges = [...corrected.charges, ...losses.flatMap(chargesOf)];
-    const settled = [...settlement.settled, ...late.settled];
-    const used = [...settlement.released, ...late.released];
-    const forfeited = [...ending.forfeited, ...late.forfeited];
+    const forfeited = [...ending.forfeited, ...others.forfeited];
     const isNew = (operation: MinedOperation): boolean => !corrected.operations.has(operation);
     const next = cursorOf(target);
-    const ends = { settled, released: used, expired: ending.released, forfeited };
+    const ends = { settled, released: others.released, expired: ending.released, forfeited };
     const decided = reads.flatMap((read) => read.decided);
     const recorded = await stepRecords(this.#deps, this.#movements, ends, {
       restored: corrected.restored,
@@ -226,7 +228,7 @@ export class ChainFollower {
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
     });
     if (!result.isTaken) return idle;
-    const ended = endedInStep(result.ended, { settled, released: [...used, ...ending.released] });
+    const ended = endedInStep(result.ended, { settled, released: [...others.released, ...ending.released] });
     this.#history.add(stored, { cursor: next, ended, undo: negated(charges) });
     this.#releaser.remember(ending);
     this.#written = isCaughtUp ? { head: head.number, basis, at: startedAt } : undefined;
@@ -246,14 +248,7 @@ export class ChainFollower {
       unread.pass(operation, passed, startedAt);
     }
     const withoutReading = reads.flatMap((read) => read.passedOver);
-    reportStep(log, {
-      losses,
-      ambiguous: settlement.ambiguous,
-      forfeited,
-      waiting,
-      withoutReading,
-      passedBlocks,
-    });
+    reportStep(log, { losses, ambiguous, forfeited, waiting, withoutReading, passedBlocks });
     return {
       cursor: next,
       settled: countOf(ended, 'settled'),
@@ -289,7 +284,11 @@ export class ChainFollower {
       this.#movements.rollBack(0);
     }
     const state = await continuityOf(chain, stored, head, this.#history.points());
-    this.#lag.note(state, { settledBlock: stored.blockNumber, head: head.number });
+    const at = { settledBlock: stored.blockNumber, head: head.number };
+    // Logged once; after that the metric shows it.
+    if (state === 'waiting' && !this.#isWaiting)
+      this.#deps.log.warn('node lags behind the settled block: waiting for it', at);
+    this.#isWaiting = state === 'waiting';
     return state;
   }
 

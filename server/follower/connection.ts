@@ -3,7 +3,7 @@ import type { Head } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
-import type { ChainFollowerDeps } from './chain-follower-deps.js';
+import type { ChainFollowerDeps } from './round.js';
 import { readEnds, watchedContracts, type Ends, type Source, type WatchedContract } from './source.js';
 
 /** The connection of one chain, as its config is now, and the newest block that it has shown. */

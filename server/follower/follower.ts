@@ -1,5 +1,5 @@
-import type { Ambient } from '../../core/ambient.js';
 import { pause } from '../../adapters/timers.js';
+import type { Ambient } from '../../core/ambient.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
@@ -7,21 +7,19 @@ import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { type FollowerLease, soleFollower } from '../../core/policy/follower-lease.js';
 import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
+import { accountName } from '../../core/usage/accounts.js';
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { FundsSamples } from '../ledger/funds.js';
-import { accountName } from './balances.js';
+import type { Instruments } from '../ops/instruments.js';
 import { ChainFollower } from './chain-follower.js';
-import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import type { FundsWatch } from './funds-watch.js';
 import type { LossReporter } from './loss-reporter.js';
-import type { Instruments } from '../ops/instruments.js';
 import { createFollowerMeter } from './meter.js';
+import { ReadAllowance } from './new-account.js';
 import { Progress, type Stall } from './progress.js';
-import { ReadAllowance } from './read-allowance.js';
-import type { FollowerLedger } from './records.js';
-import type { Round } from './round.js';
+import type { ChainFollowerDeps, FollowerLedger, Round } from './round.js';
 
 export type FollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: ChainFollowerDeps['usage'] & Pick<UsageStore, 'dropCommits' | 'liveCount'>;

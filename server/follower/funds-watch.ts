@@ -2,6 +2,7 @@ import type { Head } from '../../core/chain/heads.js';
 import { coversOrdinary } from '../../core/policy/ordinary-operation.js';
 import { fundsSubject, type FundsTrouble } from '../../core/policy/serving-reports.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
+import { accountName } from '../../core/usage/accounts.js';
 import { exposureCounter, shareCounter } from '../../core/usage/counter-names.js';
 import type { AccountId, CounterId } from '../../core/usage/reservation.js';
 import type { AccountBalance } from '../../core/usage/reserve-request.js';
@@ -10,7 +11,6 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ReportBoard } from '../ops/report-board.js';
 import type { ConfigView } from '../view/config-view.js';
 import { organisationPercent, percentOf, servesByDefault, type ServedChain } from '../view/served-chain.js';
-import { accountName } from './balances.js';
 import { inUseMs } from './meter.js';
 
 const lookEveryMs = 5_000;

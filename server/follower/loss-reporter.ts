@@ -7,7 +7,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { ServedChain } from '../view/served-chain.js';
 
-export type LossReporterDeps = Pick<Ambient, 'clock' | 'log'> & {
+type LossReporterDeps = Pick<Ambient, 'clock' | 'log'> & {
   readonly usage: Pick<UsageStore, 'now' | 'counters'>;
   readonly reports: Pick<Reports, 'merge'>;
   readonly chain: (chainId: number) => ServedChain | undefined;

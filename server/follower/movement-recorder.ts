@@ -3,13 +3,12 @@ import { isDomainError } from '../../core/errors.js';
 import type { CoveredBlocks, Movement } from '../../core/ledger/movement.js';
 import type { Movements } from '../../core/ledger/record.js';
 import { startOf } from '../../core/ledger/steps.js';
-import type { AddedRecord, Cursor } from '../../core/usage/follower-step.js';
-import type { AccountId } from '../../core/usage/reservation.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toMs, type EpochMs } from '../../core/units/time.js';
-import { accountName } from './balances.js';
+import { accountName } from '../../core/usage/accounts.js';
+import type { AddedRecord, Cursor } from '../../core/usage/follower-step.js';
+import type { AccountId } from '../../core/usage/reservation.js';
 import { noEvents, type BalanceEvent, type Blocks } from './balance-events.js';
-import type { ChainFollowerDeps } from './chain-follower-deps.js';
 import type { MinedOperation } from './mined.js';
 import { operationId } from './mined.js';
 import {
@@ -25,13 +24,11 @@ import {
   type Part,
   type Sum,
 } from './movements.js';
-import type { FollowerLedger } from './records.js';
+import type { ChainFollowerDeps, FollowerLedger } from './round.js';
 import type { Watched } from './scan.js';
-import type { Settled } from './settlement.js';
-import { someAtOnce, timeOf } from './step-blocks.js';
-import { balanceCall, blockAt, connections, type Source } from './source.js';
+import type { Settled, Loss } from './settlement.js';
+import { someAtOnce, timeOf, balanceCall, blockAt, connections, type Source } from './source.js';
 import { holesOf, Uncovered, type StepEvents } from './uncovered.js';
-import type { Loss } from './unpaid.js';
 
 /** What a step knows when its movements are recorded. */
 export type MovementStep = {

@@ -1,12 +1,11 @@
 import type { Movement, MovementKind } from '../../core/ledger/movement.js';
-import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { accountName } from './balances.js';
+import { accountName } from '../../core/usage/accounts.js';
+import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { BalanceEvent } from './balance-events.js';
 import { operationId, type MinedOperation } from './mined.js';
-import type { Settled } from './settlement.js';
-import type { Loss } from './unpaid.js';
+import type { Settled, Loss } from './settlement.js';
 
 // What operations and events add to the movements of accounts. Nothing is read here.
 
@@ -74,8 +73,8 @@ function lossesByOperation(losses: readonly Loss[]): ReadonlyMap<string, bigint>
 }
 
 /**
- * What an operation took: from the contract's deposit its cost, and the same from the balance inside the contract that paid. What the
- * contract charged that balance is an event of its own and counts as burnt, so the cost comes off there.
+ * What an operation took: its cost from the contract's deposit, and the same from the balance inside the contract that paid. What the
+ * contract charged that balance is another event and counts as burnt, so the cost comes off there.
  */
 function partsOfOperation(operation: MinedOperation, keeper: Keeper | undefined, lost = 0n): readonly Part[] {
   const { paymaster: contract, actualGasCost: cost, blockNumber, blockHash, transactionHash } = operation;

@@ -1,9 +1,10 @@
 import { DomainError } from '../../core/errors.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
+import { accountName } from '../../core/usage/accounts.js';
 import type { AccountId } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { Clock } from '../../core/units/time.js';
-import { gwei } from '../../core/units/wei.js';
-import { accountName, isOlderHead } from './balances.js';
+import { isOlderHead } from './balances.js';
 import { blockAt, finalityUnknown, readEnds, readUsable, type Source } from './source.js';
 
 type Deps = {
@@ -41,4 +42,27 @@ export async function ensureAccount(
 
 function unknownYet(message: string): DomainError {
   return new DomainError('UNAVAILABLE', message, { reason: 'DEPOSIT_UNKNOWN', retryAfterSeconds: 1 });
+}
+
+/** How many balances of new wallets are read per second for one organisation: each costs the node two or three calls. */
+export const readsPerSecond = 5;
+
+/** Keeps an organisation with many wallets from using up the node's calls for everybody else. */
+export class ReadAllowance {
+  #second = 0;
+  readonly #taken = new Map<string, number>();
+
+  /** Throws UNAVAILABLE (DEPOSIT_UNKNOWN) once the second's reads are used up. */
+  take(organisation: string, now: EpochMs): void {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) this.#taken.clear();
+    this.#second = second;
+    const taken = this.#taken.get(organisation) ?? 0;
+    if (taken >= readsPerSecond)
+      throw new DomainError('UNAVAILABLE', `${organisation} asked for ${taken} new balances in a second`, {
+        reason: 'DEPOSIT_UNKNOWN',
+        retryAfterSeconds: 1,
+      });
+    this.#taken.set(organisation, taken + 1);
+  }
 }

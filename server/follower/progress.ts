@@ -2,7 +2,7 @@ import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 /** A settled block that has not moved for this long, while the chain has, is reported. */
-export const stalledAfterMs = 300_000;
+const stalledAfterMs = 300_000;
 
 /** What one look at a chain has shown. Undefined `settled`: nothing was ever settled. */
 export type Look = {

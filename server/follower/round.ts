@@ -1,5 +1,11 @@
+import type { Ambient } from '../../core/ambient.js';
+import type { Chain } from '../../core/chain/chain.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Cursor } from '../../core/usage/follower-step.js';
+import type { AccountId } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { RecordIds } from '../ledger/record-ids.js';
 
 /** What one round has done. Undefined cursor: nothing was due, or another follower was faster. */
 export type Round = {
@@ -40,4 +46,41 @@ export const idle: Round = {
   lost: new Map(),
   spent: new Map(),
   isComplete: true,
+};
+
+/** Where a follower gets what it cannot read from the chain. */
+export type FollowerLedger = {
+  readonly ids: RecordIds;
+  /** The tenant of a paymaster; '' when its config is gone. */
+  readonly organisationOf: (paymasterId: string) => string;
+  /** Balances inside the contracts of a chain that may pay for its paymasters: their movements are recorded. Default: none. */
+  readonly wallets?: (chainId: number) => readonly AccountId[];
+};
+
+export type ChainFollowerDeps = Pick<Ambient, 'clock' | 'log'> & {
+  readonly usage: Pick<
+    UsageStore,
+    | 'now'
+    | 'reservations'
+    | 'cursor'
+    | 'advance'
+    | 'takenSteps'
+    | 'addBalance'
+    | 'accounts'
+    | 'forgetAccounts'
+    | 'setSuspended'
+  >;
+  readonly chainId: number;
+  /** The config that is served now, its connection, and other connections to the same chain if there are any. */
+  readonly current: () => {
+    readonly config: ChainConfig;
+    readonly chain: Chain;
+    readonly elsewhere?: (attempt: number) => Chain;
+  };
+  /** The platform's wallets, which are followed even without live promises. */
+  readonly platformAccounts: () => readonly AccountId[];
+  /** What records for the ledger need. Absent: nothing is recorded. */
+  readonly ledger?: FollowerLedger;
+  /** How long a step waits for events of balances without an answer, in ms. Default 15,000. */
+  readonly patienceMs?: number;
 };

@@ -1,18 +1,19 @@
 import type { Block, Chain, Confirmations, WordCall } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/entry-point/address.js';
+import { DomainError } from '../../core/errors.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { ContractModes } from '../../core/paymaster/recognise.js';
-import type { Cursor } from '../../core/usage/follower-step.js';
-import type { AccountId, OperationId } from '../../core/usage/reservation.js';
 import { addressWord, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { hexWord, type Hex } from '../../core/units/hex.js';
+import { toMs, type EpochSeconds, type EpochMs } from '../../core/units/time.js';
 import type { Gwei } from '../../core/units/wei.js';
-import type { EpochSeconds } from '../../core/units/time.js';
-import { accountName, usable } from './balances.js';
-import { accountName as heldName } from '../../core/usage/accounts.js';
-import { operationId } from './mined.js';
+import { accountName } from '../../core/usage/accounts.js';
+import type { Cursor } from '../../core/usage/follower-step.js';
+import type { AccountId, OperationId, Reservation } from '../../core/usage/reservation.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import { usable } from './balances.js';
+import { operationId, type MinedOperation } from './mined.js';
 import type { Watched } from './scan.js';
 
 /** What one round reads from. */
@@ -25,7 +26,7 @@ export type Source = {
   readonly contracts: ReadonlyMap<AddressKey, WatchedContract>;
   /** `contracts`, and the contracts of profiles that were removed since this process started. */
   readonly seenContracts: ReadonlyMap<AddressKey, WatchedContract>;
-  /** What accounts held in wei when they were read last, by `accountName` of core/usage: for records, since limits count in gwei. */
+  /** What accounts held in wei when they were read last, by {@link accountName}: for records, since limits count in gwei. */
   readonly held: Map<string, bigint>;
 };
 
@@ -173,7 +174,7 @@ export async function readUsable(
       const name = accountName(account);
       const [settled, now] = [atTarget[index], atHead[index]];
       if (settled === undefined || now === undefined) return [];
-      source.held.set(heldName(account), now);
+      source.held.set(name, now);
       return [[name, usable({ settled, head: now, chargedSince: chargedSince.get(name) ?? 0n })] as const];
     }),
   );
@@ -218,4 +219,50 @@ function balanceOfCall(account: AddressKey): Hex {
 /** `getNonce(address sender, uint192 key)`, the same in every EntryPoint. */
 function getNonceCall(sender: AddressKey, key: bigint): Hex {
   return `0x35567e1a${addressWord(sender)}${hexWord(key)}`;
+}
+
+const readsAtOnce = 16;
+
+/** The blocks that mined these operations; `known` is not read again. Throws UNAVAILABLE. */
+export async function readBlocks(
+  source: Source,
+  mined: readonly Pick<MinedOperation, 'blockNumber' | 'blockHash'>[],
+  known: Block,
+): Promise<(blockNumber: number) => Block> {
+  const blocks = new Map([[known.number, known]]);
+  const hashes = new Map(mined.map(({ blockNumber, blockHash }) => [blockNumber, blockHash]));
+  await someAtOnce(
+    [...hashes.keys()].filter((number) => !blocks.has(number)),
+    async (number) => {
+      const block = await blockAt(source, number);
+      if (block.hash !== hashes.get(number))
+        throw new DomainError('UNAVAILABLE', `chain ${source.chainId} changed while it was read`);
+      blocks.set(number, block);
+    },
+  );
+  return (number) => {
+    const block = blocks.get(number);
+    if (block === undefined) throw new RangeError(`block ${number} was not read`);
+    return block;
+  };
+}
+
+/** When a block was made. */
+export function timeOf({ timestamp }: Pick<Block, 'timestamp'>): EpochMs {
+  return toMs(timestamp as EpochSeconds);
+}
+
+/** Runs `work` for each item, for a few of them at a time. */
+export async function someAtOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += readsAtOnce)
+    await Promise.all(items.slice(at, at + readsAtOnce).map(work));
+}
+
+/** The live reservations for these operations. Throws UNAVAILABLE. */
+export function promisesFor(
+  usage: Pick<UsageStore, 'reservations'>,
+  { chainId }: Pick<Source, 'chainId'>,
+  operations: readonly OperationId[],
+): Promise<readonly Reservation[]> {
+  return usage.reservations(chainId, { operations, expiredBefore: 0 as EpochSeconds, limit: 0 });
 }

@@ -4,16 +4,14 @@ import type { EpochSeconds } from '../../core/units/time.js';
 import type { Charge } from '../../core/usage/follower-step.js';
 import type { AccountId, Reservation } from '../../core/usage/reservation.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import { retriesAtOnce, type Failure, type Unread } from './backlog.js';
 import { charges } from './balances.js';
-import { readEvidence } from './evidence-reader.js';
-import type { History } from './history.js';
-import { nothingLate, settleLate, type LateSettlement } from './late.js';
-import { byOperation, operationId, reservationId, type MinedOperation } from './mined.js';
-import type { Scanner } from './scan.js';
-import { settle, type Settlement } from './settlement.js';
-import { connections, readUsable, type Source } from './source.js';
-import { negated } from './undo.js';
-import { retriesAtOnce, type Failure, type Unread } from './unread.js';
+import { readEvidence } from './evidence.js';
+import { negated, type History } from './history.js';
+import { operationId, reservationId, type MinedOperation } from './mined.js';
+import { sendersAtOnce, type Scanner } from './scan.js';
+import { noEffect, settle, settleLate, type Settlement } from './settlement.js';
+import { connections, promisesFor, readNonces, readUsable, type Source } from './source.js';
 
 // What a step of the follower reads: promises for mined operations, evidence about them, and balances.
 
@@ -21,11 +19,9 @@ type Promises = Pick<UsageStore, 'reservations'>;
 
 /** Most operations that one step settles. A single block with more operations is settled whole. */
 const operationsPerStep = 2_000;
-/** Blocks in which a follower looks for operations that the one before it waited for. */
-const mostLookedBack = 5_000;
 
 /** What a step reads from, and what it knows. */
-export type StepReading = {
+type StepReading = {
   readonly usage: Promises;
   readonly source: Source;
   readonly history: Pick<History, 'hasSettled'>;
@@ -34,8 +30,8 @@ export type StepReading = {
 };
 
 /** Operations that a step decides, those that wait, and those that it decides without what no node has shown. */
-type Decided<T> = {
-  readonly settlement: T;
+type Decided = {
+  readonly settlement: Settlement;
   readonly decided: readonly MinedOperation[];
   readonly failed: readonly Omit<Failure, 'counts'>[];
   readonly passedOver: readonly MinedOperation[];
@@ -45,7 +41,7 @@ type Decided<T> = {
 export async function settleMined(
   reading: StepReading,
   mined: readonly MinedOperation[],
-): Promise<Decided<Settlement> & { readonly corrected: Corrected }> {
+): Promise<Decided & { readonly corrected: Corrected }> {
   const { usage, source, unread, ours } = reading;
   const ended = mined.flatMap((operation) => unread.passed(operation)?.ended ?? []);
   const restored = ended.map(({ reservation }) => reservation);
@@ -69,7 +65,7 @@ export async function settleMined(
 }
 
 /** Reservations that are live again for the time of a step, and what takes back how they were counted. */
-export type Corrected = {
+type Corrected = {
   readonly operations: ReadonlySet<MinedOperation>;
   readonly restored: readonly Reservation[];
   readonly charges: readonly Charge[];
@@ -83,8 +79,8 @@ export async function settleAgain(
   reading: StepReading,
   mined: readonly MinedOperation[],
   only?: readonly Reservation[],
-): Promise<Decided<LateSettlement>> {
-  if (mined.length === 0) return { settlement: nothingLate, decided: [], failed: [], passedOver: [] };
+): Promise<Decided> {
+  if (mined.length === 0) return { settlement: noEffect, decided: [], failed: [], passedOver: [] };
   const { usage, source, history } = reading;
   const promised = await promisesFor(usage, source, mined);
   const spent = only ?? promised;
@@ -141,28 +137,6 @@ export function countTries(
   );
 }
 
-/**
- * Operations that the follower before this one waited for: mined in blocks of remembered steps, ended by none of them, and still
- * promised. `refused` gets the blocks that cannot be read. Throws UNAVAILABLE.
- */
-export async function findWaiting(
-  { usage, source }: Pick<StepReading, 'usage' | 'source'>,
-  history: History,
-  scanner: Scanner,
-  wanted: Parameters<Scanner['operations']>[1],
-  refused: (block: number) => void,
-): Promise<readonly MinedOperation[]> {
-  const points = history.points();
-  const [newest, oldest] = [points[0], points.at(-1)];
-  if (newest === undefined || oldest === undefined) return [];
-  const from = Math.max(oldest.blockNumber + 1, newest.blockNumber - mostLookedBack + 1);
-  const mined = await scanner.operations(source.chain, wanted, from, newest.blockNumber, refused);
-  const open = mined.filter((operation) => !history.hasEnded(operationId(operation)));
-  if (open.length === 0) return [];
-  const promised = byOperation(await promisesFor(usage, source, open));
-  return open.filter((operation) => promised.has(operationId(operation)));
-}
-
 /** Balances at the block where a step ends, less what later operations have taken. Throws UNAVAILABLE. */
 export async function usableBalances(
   usage: Promises,
@@ -190,10 +164,27 @@ export function endOfStep(mined: readonly MinedOperation[], last: number): numbe
   return Math.max(first.blockNumber, over.blockNumber - 1);
 }
 
-function promisesFor(
-  usage: Promises,
-  { chainId }: Source,
-  operations: readonly MinedOperation[],
-): Promise<readonly Reservation[]> {
-  return usage.reservations(chainId, { operations, expiredBefore: 0 as EpochSeconds, limit: 0 });
+/** Most live reservations whose senders a step looks for: those that expire first. The others wait for their last moment. */
+export const mostLookedFor = 2 * sendersAtOnce;
+const anyTime = Number.MAX_SAFE_INTEGER as EpochSeconds;
+
+/**
+ * Operations of live reservations in `from`…`to`, regardless of who paid for them. When another paymaster or nobody paid for one, it
+ * has used up the nonce, so its reservations can end at once. They are found by their senders, with at most two queries per step and
+ * none while nothing is live. The EntryPoint must also confirm that the nonce is used. Throws UNAVAILABLE.
+ */
+export async function minedForSenders(
+  source: Source,
+  scanner: Scanner,
+  usage: Pick<UsageStore, 'reservations'>,
+  { from, to }: { readonly from: number; readonly to: Block },
+): Promise<readonly MinedOperation[]> {
+  if (from > to.number) return [];
+  const query = { operations: [], expiredBefore: anyTime, limit: mostLookedFor };
+  const live = await usage.reservations(source.chainId, query);
+  const keys = live.map(({ key }) => key);
+  const found = await scanner.ofSenders(source.chain, keys, from, to.number);
+  if (found.length === 0) return [];
+  const nonces = await readNonces(source, found, to);
+  return found.filter((operation) => (nonces.get(operationId(operation)) ?? 0n) > operation.nonce);
 }

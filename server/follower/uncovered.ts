@@ -1,17 +1,17 @@
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { EpochMs } from '../../core/units/time.js';
+import { mostTries, pauseAfter } from './backlog.js';
 import { BalanceEvents, endOfDeposits, type Blocks, type EventsRead } from './balance-events.js';
 import type { MinedOperation } from './mined.js';
 import type { Keeper, Sum } from './movements.js';
 import type { Watched } from './scan.js';
 import type { Source } from './source.js';
-import { mostTries, pauseAfter } from './unread.js';
 
 export type Kept = { readonly operation: MinedOperation; readonly keeper: Keeper };
 
 /** Blocks that were settled without the events of their balances, and what was recorded of them: events are added to it later. */
-export type Hole = {
+type Hole = {
   readonly from: number;
   readonly to: number;
   readonly tries: number;

@@ -1,7 +1,11 @@
+import { DomainError, invalidInput, quote, type Problem } from '../../core/errors.js';
+import { isObject } from '../../core/schema/json-value.js';
 import { isSameNumber } from '../../core/units/decimal-text.js';
-import { DomainError, invalidInput, type Problem } from '../../core/errors.js';
 
-/** Each value is compared with its text, which takes microseconds. The largest in real use are the 10,000 addresses of a paymaster in a what-if. */
+/**
+ * Each value is compared with its text, which takes microseconds. The largest body in real use has the 10,000 addresses of a paymaster in
+ * a what-if.
+ */
 const maxValues = 12_000;
 
 /**
@@ -32,20 +36,28 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+/** A body that is an object. Throws INVALID_INPUT. */
+export function requireObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (isObject(body)) return body;
+  throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
+}
+
+/** Members of a body that are not among those that are known; `expected` names these for people. */
+export function otherMembers(body: object, known: readonly string[], expected: string): readonly Problem[] {
+  const others = Object.keys(body).filter((member) => !known.includes(member));
+  return others.map((member) => ({ field: 'body', expected, value: quote(member) }));
+}
+
 /** No body in real use has a tenth as many levels. */
 const maxDepth = 200;
 /** A whole number of so many digits is exact. */
 const exactDigits = 15;
 
 /**
- * Number of values of JSON text, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as another one: only
- * numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
+ * How many values JSON text has, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as
+ * another one: only numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
  */
-function look(text: string): {
-  readonly values: number;
-  readonly depth: number;
-  readonly mayChange: boolean;
-} {
+function look(text: string) {
   let values = 1;
   let depth = 0;
   let level = 0;

@@ -1,3 +1,5 @@
+import type { ErrorReason } from '../../core/error-reasons.js';
+import { DomainError } from '../../core/errors.js';
 import type { RateLimit } from '../../core/resources/schema-parts.js';
 import type { Clock } from '../../core/units/time.js';
 
@@ -27,7 +29,8 @@ export function createRateLimiter({ clock }: { readonly clock: Clock }) {
       bucket.at = now;
       buckets.delete(name);
       buckets.set(name, bucket);
-      if (buckets.size > maxBuckets) forgetOldest(buckets);
+      const [oldest = name] = buckets.keys();
+      if (buckets.size > maxBuckets) buckets.delete(oldest);
       if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perMs / 1000);
       bucket.tokens -= 1;
       return 0;
@@ -40,9 +43,12 @@ export function createRateLimiter({ clock }: { readonly clock: Clock }) {
   };
 }
 
-function forgetOldest(buckets: Map<string, Bucket>): void {
-  for (const name of buckets.keys()) {
-    buckets.delete(name);
-    return;
-  }
+/** Throws RATE_LIMITED for what a limiter has answered, but for 0. */
+export function requireRoom(retryAfterSeconds: number, message: string): void {
+  if (retryAfterSeconds > 0) throw new DomainError('RATE_LIMITED', message, { retryAfterSeconds });
+}
+
+/** For what the next second may have room for. */
+export function limited(reason: ErrorReason, message: string): DomainError {
+  return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }

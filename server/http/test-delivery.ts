@@ -1,14 +1,22 @@
 import { invalidInput, quote } from '../../core/errors.js';
+import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
+import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { zeroAddress } from '../../core/units/address.js';
-import type { WebhookConfig } from '../../core/policy/webhook/schema.js';
-import type { PolicyHosts, HostOutcome } from '../../core/policy/policy-hosts.js';
+import { requireObject } from './json.js';
+import { requireRoom, type RateLimiter } from './rate-limit.js';
 
 /** What a host is sent when its owner tries it. */
 export type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };
 
 /** Each delivery calls somebody's host; this is enough to try things out. */
 export const deliveriesAtOnce = { requests: 10, perSeconds: 10 } as const;
+
+/** Throws RATE_LIMITED after too many deliveries of one organisation. */
+export function takeDelivery(deliveries: RateLimiter, organisation: string): void {
+  const retryAfterSeconds = deliveries.take(organisation, deliveriesAtOnce);
+  requireRoom(retryAfterSeconds, 'The organisation has sent too many test deliveries');
+}
 
 /** An operation that calls nothing, with every field that a host may look at. */
 export const sampleOperation: Sample['userOp'] = {
@@ -27,18 +35,10 @@ export const sampleOperation: Sample['userOp'] = {
 
 /** All members are optional, and so is the body. Throws INVALID_INPUT. */
 export function parseSample(body: unknown = {}): Sample {
-  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
-  const { webhookData = {}, userOp = sampleOperation } = body;
+  const { webhookData = {}, userOp = sampleOperation } = requireObject(body);
   if (!isObject(userOp)) throw invalidInput({ field: 'userOp', expected: 'an object', value: quote(userOp) });
   return { webhookData, userOp };
 }
-
-type Delivered = Partial<HostOutcome> & {
-  /** Whether the policy would let a request with this answer pass. */
-  readonly wouldPass: boolean;
-  readonly durationMs: number;
-  readonly requestId: string;
-};
 
 /**
  * Calls the host of one policy with the same request as a sponsorship, marked and signed as a test, so that it cannot stand for an
@@ -50,9 +50,9 @@ export async function deliverTest(
   webhook: WebhookConfig,
   { webhookData, userOp }: Sample,
   caller: { readonly paymasterId: string; readonly organisation: string; readonly requestId: string },
-): Promise<Delivered> {
+) {
   const startedAt = performance.now();
-  const [outcome] = await webhooks.call({
+  const [outcome = {}]: readonly Partial<HostOutcome>[] = await webhooks.call({
     ...caller,
     policies: [webhook],
     data: webhookData,
@@ -61,7 +61,8 @@ export async function deliverTest(
   });
   return {
     ...outcome,
-    wouldPass: outcome?.verdict === 'verified' || isForgiven(webhook, outcome?.verdict),
+    /** Whether the policy would let a request with this answer pass. */
+    wouldPass: outcome.verdict === 'verified' || isForgiven(webhook, outcome.verdict),
     durationMs: Math.round(performance.now() - startedAt),
     requestId: caller.requestId,
   };

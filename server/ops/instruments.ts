@@ -29,7 +29,10 @@ export function createInstruments(metrics: Metrics) {
 
   return {
     wouldRefuse,
-    /** `outcome` is `sponsored`, `committed` (reserved, not signed yet), `refused`, `answered` (anything else that worked) or the code of the error. */
+    /**
+     * `outcome` is `sponsored`, `committed` (reserved, not signed yet), `refused`, `answered` (anything else that worked), or the code of the
+     * error.
+     */
     rpcRequests: by('method', 'outcome').counter(
       'paymaster_rpc_requests_total',
       'JSON-RPC calls, by method ("unknown" for any other) and outcome.',
@@ -56,7 +59,7 @@ export function createInstruments(metrics: Metrics) {
       'paymaster_open_paymasters',
       'Paymasters served that sponsor calls to any contract: none is registered and defaultContractAction is Allow.',
     ),
-    /** `dependency` is one of {@link dependencies}; `outcome` is `ok` or `failed`. */
+    /** `dependency` is a {@link Dependency}; `outcome` is `ok` or `failed`. */
     dependencyDuration: by('dependency', 'outcome').histogram(
       'paymaster_dependency_duration_seconds',
       'Time that a sponsorship waited for something outside its own computation.',
@@ -174,16 +177,8 @@ export function createInstruments(metrics: Metrics) {
 export type Instruments = ReturnType<typeof createInstruments>;
 
 export type RpcOutcome = 'sponsored' | 'committed' | 'refused' | 'answered' | ErrorCode;
-const dependencies = [
-  'usage-store',
-  'signer',
-  'estimator',
-  'account-validation',
-  'token-payment',
-  'webhook',
-  'chain',
-] as const;
-export type Dependency = (typeof dependencies)[number];
+export type Dependency =
+  'usage-store' | 'signer' | 'estimator' | 'account-validation' | 'token-payment' | 'webhook' | 'chain';
 
 /** From a native signature to the longest budget of a request, in seconds. */
 const latencyBuckets = [

@@ -31,9 +31,9 @@ export function createOps(deps: OpsDeps) {
   // So that the metric exists before the first probe.
   for (const { name } of deps.checks) deps.instruments.ready.with({ check: name }).set(0);
 
-  const readiness = createReadiness(deps.checks, deps.log);
+  const runChecks = createReadiness(deps.checks, deps.log);
   const checkAll = async () => {
-    const reports = await readiness.run();
+    const reports = await runChecks();
     for (const { name, ready } of reports) deps.instruments.ready.with({ check: name }).set(ready ? 1 : 0);
     return reports;
   };
@@ -116,24 +116,21 @@ function pathOf(url = '/'): string {
 }
 
 /** How late the event loop runs its timers. */
-type EventLoopLag = {
-  /** Median and worst delay in seconds since the last full minute began. */
-  read(): { readonly medianSeconds: number; readonly maxSeconds: number };
-  stop(): void;
-};
+type EventLoopLag = ReturnType<typeof createEventLoopLag>;
 
 const resolutionMs = 20;
 const windowMs = 60_000;
 
 /** Starts to measure; does not keep the process alive. */
-function createEventLoopLag(): EventLoopLag {
+function createEventLoopLag() {
   const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
   histogram.enable();
   // Resets every minute: otherwise one stall at the start would be the worst delay for ever.
   const timer = setInterval(() => histogram.reset(), windowMs).unref();
   return {
+    /** Median and worst delay in seconds since the last full minute began. */
     read: () => ({ medianSeconds: toLag(histogram.percentile(50)), maxSeconds: toLag(histogram.max) }),
-    stop: () => {
+    stop: (): void => {
       clearInterval(timer);
       histogram.disable();
     },

@@ -1,3 +1,4 @@
+import { inTime } from '../../adapters/within-deadline.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { confirmEveryMs, missedAfterMs, type ReleaseFacts } from '../../core/release-facts.js';
@@ -50,9 +51,10 @@ type SharedDependencyOptions = {
 };
 
 /**
- * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds, so that a rollout
- * does not send traffic to replicas that are still connecting, and a restart while it is away still answers what is wrong. A process whose dependency
- * nobody of the release has ever reached, as one with a misspelt name, waits until it has: it must not replace one that works.
+ * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds: a rollout then sends no traffic
+ * to replicas that are still connecting, and a process that was restarted while the dependency is away still answers what is wrong. A
+ * process whose dependency nobody of the release has ever reached, such as one with a misspelt name, waits until it has reached it: it
+ * must not replace one that works.
  */
 export function sharedDependency(
   check: Omit<ReadinessCheck, 'isAdvice'>,
@@ -86,8 +88,8 @@ export function sharedDependency(
 }
 
 /**
- * Whether this process has mounted what other pods of the release have: false while it lacks something that one of them had within the last quarter of an
- * hour. Once it was true it stays true, because a file that is removed later is removed from all pods.
+ * Whether this process has mounted what other pods of the release have: false while it lacks something that one of them had within the
+ * last quarter of an hour. Once it was true it stays true, because a file that is removed later is removed from all pods.
  */
 export function createMountCheck(
   mounted: () => Promise<{ readonly here: readonly string[]; readonly missing: readonly string[] }>,
@@ -110,13 +112,8 @@ export function createMountCheck(
 
 const checkTimeoutMs = 2000;
 
-type Readiness = {
-  /** Runs all checks concurrently. Never throws; the reports have the order of the checks. */
-  run(): Promise<readonly CheckReport[]>;
-};
-
 /** Logs the result of a check only when it changes, since probes and scrapes run the checks every few seconds. */
-export function createReadiness(checks: readonly ReadinessCheck[], log: Logger): Readiness {
+export function createReadiness(checks: readonly ReadinessCheck[], log: Logger) {
   const failing = new Set<string>();
 
   function note({ name, ready }: CheckReport, error?: unknown): void {
@@ -132,34 +129,24 @@ export function createReadiness(checks: readonly ReadinessCheck[], log: Logger):
 
   async function runCheck(check: ReadinessCheck): Promise<CheckReport> {
     const { name } = check;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<'timeout'>((resolve) => {
-      timer = setTimeout(resolve, checkTimeoutMs, 'timeout');
-    });
+    const late = new Error(`did not answer within ${checkTimeoutMs} ms`);
     try {
-      const result = await Promise.race([Promise.resolve(check.isReady()), timeout]);
-      const report =
-        result === true
-          ? ({ name, ready: true } as const)
-          : failed(
-              check,
-              result === 'timeout'
-                ? `did not answer within ${checkTimeoutMs} ms`
-                : (check.reason?.() ?? 'not yet'),
-            );
+      const isReady = await inTime(checkTimeoutMs, Promise.resolve(check.isReady()), () => late);
+      const report: CheckReport = isReady
+        ? { name, ready: true }
+        : failed(check, check.reason?.() ?? 'not yet');
       note(report);
       return report;
     } catch (error) {
       // The cause goes to the log: this route is open to anyone who can reach the port.
-      const report = failed(check, 'failed, see the log');
-      note(report, error);
+      const report = failed(check, error === late ? late.message : 'failed, see the log');
+      note(report, error === late ? undefined : error);
       return report;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
-  return { run: () => Promise.all(checks.map(runCheck)) };
+  /** Runs all checks concurrently. Never throws; the reports have the order of the checks. */
+  return (): Promise<readonly CheckReport[]> => Promise.all(checks.map(runCheck));
 }
 
 function failed({ name, action, isAdvice }: ReadinessCheck, reason: string): FailedCheck {

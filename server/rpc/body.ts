@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-
-import type { ErrorReason } from '../../core/error-reasons.js';
 import { DomainError } from '../../core/errors.js';
 import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
+import { limited } from '../http/rate-limit.js';
 
 /** Text, or what {@link textOf} makes text of: for a long body that takes longer than most calls. */
 export type ReadBody = string | readonly Buffer[];
@@ -68,8 +67,4 @@ function tooSlow(withinMs: number): UnreadBody {
 function tooMany(): UnreadBody {
   const message = 'Too many request bodies of this key or client are being read: try again in a second.';
   return { error: limited('BODIES_FULL', message), close: true };
-}
-
-function limited(reason: ErrorReason, message: string): DomainError {
-  return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }

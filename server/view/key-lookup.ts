@@ -1,10 +1,10 @@
+import { inTime } from '../../adapters/within-deadline.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { inTime } from '../../adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
 import type { RateLimit } from '../../core/resources/schema-parts.js';
 import type { Clock } from '../../core/units/time.js';
-import { createRateLimiter } from '../http/rate-limit.js';
+import { createRateLimiter, limited } from '../http/rate-limit.js';
 import type { ServedPaymaster } from './served-paymaster.js';
 
 const lookupsPerSecond = 20;
@@ -121,10 +121,7 @@ export function createKeyLookup(deps: {
 }
 
 function tooMany(): DomainError {
-  return new DomainError('RATE_LIMITED', 'Too many look-ups of unknown API keys: try again in a second.', {
-    reason: 'KEY_LOOKUPS',
-    retryAfterSeconds: 1,
-  });
+  return limited('KEY_LOOKUPS', 'Too many look-ups of unknown API keys: try again in a second.');
 }
 
 function tooSlow(): DomainError {

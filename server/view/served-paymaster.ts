@@ -1,12 +1,15 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { partsWith, serveParts, asking, sharesOf, type ServedPolicies } from '../../core/policy/derived.js';
+import type { PolicyShare } from '../../core/policy/kind.js';
+import { modes } from '../../core/policy/modes.js';
+import type { HostPolicy } from '../../core/policy/policy-hosts.js';
 import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
-import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
-import { serveFunctions } from '../../core/userop/added-functions.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
-import { partsWith, serveParts } from '../../core/policy/derived.js';
+import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
-import { toAddressKey } from '../../core/units/address.js';
+import { toAddressKey, zeroAddress } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
+import { serveFunctions } from '../../core/userop/added-functions.js';
 import { isOfAll, serveCampaigns, type Campaigns } from './campaigns.js';
 import { serveKeys, type ServedKey } from './served-keys.js';
 import type { Sharing } from './sharing.js';
@@ -37,7 +40,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing) {
     configGeneration: config.configGeneration,
     suspended: config.suspended,
     notReady: config.notReady,
-    /** SHA-256 of each accepted apiKey. Every record has a list of its own, which those that are narrowed from it share. */
+    /** SHA-256 of each accepted apiKey. Each record has its own list; records that are narrowed from it share that. */
     keys,
     namedKeys: serveKeys(config.keys),
     /** The key with a name that asks; undefined: the first key, or nobody yet. */
@@ -96,4 +99,36 @@ export function isOwner(
   return tokens.some(
     (token) => token.sha256 === sha256 && (token.validUntil === undefined || now < token.validUntil),
   );
+}
+
+/** A limit as it is configured now, with the counter of its present window; undefined: it is not served. */
+export function limitNow(
+  paymaster: ServedPaymaster | undefined,
+  policyId: string,
+  now: EpochMs,
+): PolicyShare | undefined {
+  const nothing = { sender: toAddressKey(zeroAddress), cost: { wei: 0n, usdPerNative: 0n }, now } as const;
+  for (const served of partsOf(paymaster))
+    for (const mode of modes) {
+      const share = sharesOf(served, mode, nothing).find(({ policy }) => policy.policyId === policyId);
+      if (share !== undefined) return share;
+    }
+  return undefined;
+}
+
+/** A policy that asks a host, as it is configured now, and whose it is; undefined: it is not served. */
+export function hostNow(
+  paymaster: ServedPaymaster | undefined,
+  policyId: string,
+): { readonly organisation: string; readonly policy: HostPolicy } | undefined {
+  const policy = partsOf(paymaster)
+    .flatMap((served) => asking.flatMap((kind) => kind.policies(served)))
+    .find((each) => each.policyId === policyId);
+  return policy && paymaster && { organisation: paymaster.namespace, policy };
+}
+
+/** Those without a campaign, and those of each. */
+function partsOf(paymaster: ServedPaymaster | undefined): readonly ServedPolicies[] {
+  if (paymaster === undefined) return [];
+  return [paymaster, ...Array.from(paymaster.campaigns?.active.values() ?? [], ({ judges }) => judges)];
 }

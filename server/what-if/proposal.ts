@@ -44,7 +44,7 @@ export type CompileContext = {
 };
 
 /** A rule that says nothing in a what-if. `name`: of a policy. */
-export type NotJudged = {
+type NotJudged = {
   readonly rule: 'webhook' | 'expression' | 'budget' | 'gasCaps' | 'factories' | 'sharesAndDeposits';
   readonly name: string | null;
 };

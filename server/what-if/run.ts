@@ -14,7 +14,7 @@ import type { WhatIfResult } from '../../core/what-if/what-if.js';
 import type { Begun, CompileContext } from './proposal.js';
 import type { Answer, Question, Questions } from './thread-main.js';
 
-export type WhatIfAsked = Omit<CompileContext, 'served' | 'previous'> & {
+type WhatIfAsked = Omit<CompileContext, 'served' | 'previous'> & {
   readonly namespace: string;
   /** YAML. */
   readonly resources: string;

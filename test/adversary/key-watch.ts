@@ -1,15 +1,14 @@
+import type { Chain } from '../../core/chain/chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { CompiledChain } from '../../core/config/compile-chain.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Chain } from '../../core/chain/chain.js';
 import type { ChainFacts } from '../../operator/facts/chain-facts.js';
 import { profileKey, unknownProfile } from '../../operator/facts/facts.js';
 import { createProbe } from '../../operator/facts/probe.js';
-import { nothingKnown, type FactMemory } from '../../operator/facts/round.js';
-import { lookAtSigning } from '../../operator/facts/signing-look.js';
+import { nothingKnown, lookAtSigning, type FactMemory } from '../../operator/facts/round.js';
 import { withSeen } from '../../operator/reconcilers/seen-on-chain.js';
 import { BrokenRule } from './broken-rule.js';
 import { accepts, signingKeys } from './chain/signing-keys.js';

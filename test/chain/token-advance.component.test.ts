@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { getBytes } from 'ethers';
 import { CallReverted } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { Layout, TokenCodec, TokenTerms } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { parseAddress } from '../../core/units/address.js';
-import type { EntryPointVersion } from '../../core/entry-point/version.js';
-import { probeTokenPayment } from '../../operator/facts/token-probe.js';
+import { probeTokenPayment } from '../../operator/facts/probe-operation.js';
+import { signsBy } from '../build/signing.js';
 import { buildAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
@@ -24,7 +25,6 @@ import {
   transfer,
 } from './support/tokens.js';
 import { buildUserOp, type SignedUserOp } from './support/user-op.js';
-import { signsBy } from '../build/signing.js';
 
 const plenty = 10n ** 12n;
 const elsewhere = parseAddress(`0x${'e1'.repeat(20)}`);

@@ -9,7 +9,7 @@ import { openDatabase, type Database } from '../../adapters/sqlite/database.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import { kinds } from '../../core/resources/kinds.js';
 import { systemClock } from '../../core/units/time.js';
-import { readFiles } from '../../operator/validate/read-files.js';
+import { readFiles } from '../../operator/validate/validate.js';
 import { aPaymaster } from '../build/resources.js';
 import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';

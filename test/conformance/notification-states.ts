@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { EpochMs } from '../../core/units/time.js';
-import type { KeptTexts } from '../../core/usage/kept-texts.js';
 import { maxTracked } from '../../core/notifications/compare.js';
 import { eventNames } from '../../core/resources/notification.js';
-import { createStates, type States } from '../../server/dashboard/notifications/states.js';
+import type { EpochMs } from '../../core/units/time.js';
+import type { KeptTexts } from '../../core/usage/kept-texts.js';
+import { createStates, type States } from '../../server/dashboard/notifications/sender.js';
 
 type Views = {
   readonly one: KeptTexts;

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { keccak256 } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
 import type { Chains } from '../../core/chain/chains.js';
@@ -11,15 +11,15 @@ import { noMetrics } from '../../core/metrics.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
-import { doctor, type DoctorReport } from '../../operator/doctor/doctor.js';
+import { doctor, type DoctorReport } from '../../operator/doctor/diagnose.js';
 import { usualMulticall3 } from '../../operator/doctor/node-facts.js';
 import { startAnvil } from '../../standalone/dev-chain/anvil.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
 import { aChain, aProfile } from '../build/resources.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { createNodes, type Reply } from '../chain/support/nodes.js';
 import { paymaster } from '../support/paymaster.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import { createNodes, type Reply } from '../chain/support/nodes.js';
 
 let dev: DevChain;
 let chains: Chains;

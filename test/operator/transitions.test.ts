@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Condition, ConditionStatus } from '../../core/meta/meta.js';
-import { transitionsOf } from '../../operator/reconcilers/transitions.js';
+import { transitionsOf } from '../../operator/reconcilers/announcer.js';
 import { aPaymaster } from '../build/resources.js';
 
 const condition = (type: string, status: ConditionStatus, reason: string): Condition => ({

@@ -16,7 +16,8 @@ import { isHexBytes } from '../../core/units/hex.js';
 import { parseInstant } from '../../core/units/time.js';
 import { parseEther } from '../../core/units/wei.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import { parseCursor } from '../../server/dashboard/ledger/cursor.js';
+import { collapseSlashes } from '../../server/dashboard/dashboard.js';
+import { parseCursor } from '../../server/dashboard/ledger/range.js';
 import * as parameters from '../../server/dashboard/parameters.js';
 import { parseJson } from '../../server/http/json.js';
 import { cleanRequestId, createRequestIds } from '../../server/http/request-id.js';
@@ -25,7 +26,6 @@ import { parseSponsorParams } from '../../server/rpc/params.js';
 import { isRpcPath, parseRpcPath } from '../../server/rpc/path.js';
 import { runs } from '../support/property.js';
 import { growthOf, mostGrowth } from '../support/work.js';
-import { collapseSlashes } from '../../server/dashboard/dashboard.js';
 
 /**
  * Every parser of texts that callers or tenants send, fed with texts that nobody thought of: a random piece, many times, after a

@@ -1,6 +1,11 @@
-import { addToken, noAmounts, shownAmounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
+import {
+  addToken,
+  noAmounts,
+  shownAmounts,
+  withoutKey,
+  type MutableAmounts,
+} from '../../../core/ledger/amounts.js';
 import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
-import { withoutKey } from '../../../core/ledger/without-key.js';
 import { rollupUnits, rowRange, spansOf, startOf } from '../../../core/ledger/steps.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';

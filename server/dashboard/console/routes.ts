@@ -6,11 +6,10 @@ import { hashCredential } from '../../../core/config/api-key.js';
 import { DomainError } from '../../../core/errors.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { clientAddress } from '../../http/client-address.js';
-import { createRateLimiter } from '../../http/rate-limit.js';
+import { createRateLimiter, requireRoom } from '../../http/rate-limit.js';
 import type { Authenticator } from '../auth.js';
 import type { DashboardDeps } from '../deps.js';
-import type { EndedSessions } from './ended-sessions.js';
-import { sessionMs, setCookie, type Session, type Sessions } from './sessions.js';
+import { sessionMs, setCookie, type EndedSessions, type Session, type Sessions } from './sessions.js';
 
 export const consolePrefix = '/console';
 
@@ -18,6 +17,8 @@ export const consolePrefix = '/console';
 const failedSignIns = { requests: 10, perSeconds: 60 };
 /** Of one token, so that nobody locks others out: each session may leave a row when it is signed out. */
 const signInsOfToken = { requests: 60, perSeconds: 60 };
+
+const tooManySignIns = 'Too many attempts to sign in';
 
 /** What `npm run build` made of `console/`. */
 const files = fileURLToPath(new URL('../../../console/', import.meta.url));
@@ -49,13 +50,13 @@ export function createConsole(deps: Deps): Router {
     }
     // Counted before it is known whether it fails: of many at once none passes uncounted.
     const address = clientAddress(request, deps.trustedProxies ?? 0);
-    requireRoom(limiter.take(address, failedSignIns));
+    requireRoom(limiter.take(address, failedSignIns), tooManySignIns);
     const token = 'token' in given ? given.token : redeem(request, given.code);
     const principal = token === undefined ? undefined : await authenticator.principal(hashCredential(token));
     if (token === undefined || principal === undefined)
       throw new DomainError('CREDENTIALS_REQUIRED', 'The token or code is not known, or has expired');
     limiter.giveBack(address);
-    requireRoom(limiter.take(`token ${hashCredential(token)}`, signInsOfToken));
+    requireRoom(limiter.take(`token ${hashCredential(token)}`, signInsOfToken), tooManySignIns);
     const { cookie, ...session } = sessions.begin(token);
     response.set('Set-Cookie', setCookie(request, cookie, sessionMs / 1000));
     log.info('console sign-in', { organisation: principal.namespace, tokenName: principal.tokenName });
@@ -94,11 +95,6 @@ function describeFile(response: Response, path: string): void {
   // Names of assets change with their content.
   response.set('Cache-Control', path.endsWith('.html') ? 'no-cache' : 'public, max-age=31536000, immutable');
   if (path.endsWith('.gz')) response.type(extname(path.slice(0, -3))).set('Content-Encoding', 'gzip');
-}
-
-function requireRoom(retryAfterSeconds: number): void {
-  if (retryAfterSeconds > 0)
-    throw new DomainError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfterSeconds });
 }
 
 /** Of the other end of a connection, whatever its headers say. */

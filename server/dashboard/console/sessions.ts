@@ -1,8 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { hashCredential } from '../../../core/config/api-key.js';
+import { unlessUnavailable } from '../../../core/errors.js';
 import { isObject } from '../../../core/schema/json-value.js';
-import type { Clock } from '../../../core/units/time.js';
+import { plusMs, type Clock, type EpochMs } from '../../../core/units/time.js';
+import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import { single } from '../../http/client-address.js';
 
 /** The header with which a page shows that it read the answer of its sign-in, which pages of other origins cannot. */
@@ -27,7 +29,7 @@ export type Session = {
 /**
  * Sessions of the console. A session is its cookie, sealed under a key that every replica of the dashboard has, so none has to store it.
  * It holds the token itself, which is hashed for every call: who has the key and the hashes that manifests list can make no session.
- * Those that were signed out are remembered apart: see `ended-sessions.ts`.
+ * Those that were signed out are remembered apart: see {@link createEndedSessions}.
  */
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -120,4 +122,34 @@ function isSealed(value: unknown): value is Sealed {
   if (!isObject(value)) return false;
   const { authToken, until, csrf } = value;
   return typeof authToken === 'string' && typeof until === 'number' && typeof csrf === 'string';
+}
+
+/** The clock of the database may be ahead of the one that ends sessions. */
+const hourMs = 3_600_000;
+
+/**
+ * Sessions that were signed out, so that no replica of the dashboard takes a copy of their cookie.
+ */
+export type EndedSessions = ReturnType<typeof createEndedSessions>;
+
+export function createEndedSessions(texts: Pick<KeptTexts, 'putText' | 'getText'>) {
+  return {
+    /** Throws UNAVAILABLE: then the session goes on. */
+    end: ({ csrf, until }: Session): Promise<void> =>
+      texts.putText(nameOf(csrf), 'signed out', plusMs(until as EpochMs, hourMs)),
+
+    /**
+     * Whether a session was signed out. While the database is away nobody knows: readings then go on, since the person on call needs them,
+     * and anything else throws UNAVAILABLE.
+     */
+    async has({ csrf }: Session, isReading: boolean): Promise<boolean> {
+      const asked = texts.getText(nameOf(csrf));
+      return (await (isReading ? unlessUnavailable(asked) : asked)) !== undefined;
+    },
+  };
+}
+
+/** No paymasterId has a space. */
+function nameOf(csrf: string): string {
+  return `session ${hashCredential(csrf)}`;
 }

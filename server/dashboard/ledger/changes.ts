@@ -3,13 +3,11 @@ import { kinds } from '../../../core/resources/kinds.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { given as withValues } from '../../../core/units/given.js';
 import type { Table } from '../call.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, reading } from '../endpoint.js';
 import { instant, integer, name, oneOf, text } from '../parameters.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
-import { formatCursor, parseCursor } from './cursor.js';
-import type { Questions } from './fair-ledger.js';
-import { rangeOf } from './range.js';
-import { ledgerOff, requireLedger } from './require-ledger.js';
+import { about, shapeOf, showsList } from '../shape.js';
+import { ledgerOff, requireLedger, type Questions } from './fair-ledger.js';
+import { formatCursor, parseCursor, rangeOf } from './range.js';
 import * as schemas from './schemas.js';
 
 const pageSize = 100;
@@ -58,13 +56,10 @@ const changeShape = shapeOf<Written>()({
 const columns = [...writeShape.columns, ...fieldShape.columns];
 
 export const changesEndpoint = endpoint({
+  ...reading,
   operationId: 'listChanges',
   summary: 'Which token changed which object, the newest first',
-  method: 'get',
   path: '/changes',
-  scope: 'organisation',
-  needs: ['read'],
-  cost: 'reading',
   parameters: {
     since: instant('Begin, rounded down to a minute. Default: 30 days before the end.'),
     until: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
@@ -75,8 +70,7 @@ export const changesEndpoint = endpoint({
     limit: integer(`Writes of a page. Default ${pageSize}.`, 1, maxPageSize),
   },
   form: 'table',
-  schema: listSchemaOf(changeShape.schema),
-  example: wholeList([changeShape.example]),
+  ...showsList(changeShape),
 
   async handle(tools, { principal, given }) {
     const { changes } = requireLedger(tools, principal);

@@ -1,4 +1,3 @@
-import { listSchemaOf, wholeList } from '../shape.js';
 import { DomainError } from '../../../core/errors.js';
 import type { DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
 import { isRecordId } from '../../../core/ledger/record-id.js';
@@ -7,15 +6,14 @@ import { formatInstant } from '../../../core/units/time.js';
 import type { Principal } from '../auth.js';
 import type { Table } from '../call.js';
 import type { Tools } from '../deps.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, reading } from '../endpoint.js';
 import { address, coins, hash, instant, integer, oneOf, selector, text, uuid } from '../parameters.js';
-import { formatCursor, parseCursor } from './cursor.js';
+import { listSchemaOf, showsOne, wholeList } from '../shape.js';
 import { decisionShape, tracedShape } from './decision-record.js';
-import type { Questions } from './fair-ledger.js';
+import { requireLedger, type Questions } from './fair-ledger.js';
 import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
 import { objectNames, type Names } from './object-names.js';
-import { rangeOf } from './range.js';
-import { requireLedger } from './require-ledger.js';
+import { formatCursor, parseCursor, rangeOf } from './range.js';
 import * as schemas from './schemas.js';
 
 const pageSize = 100;
@@ -25,13 +23,10 @@ const maxDays = 4000;
 const maxTableRows = 1_000_000;
 
 export const decisionsEndpoint = endpoint({
+  ...reading,
   operationId: 'listDecisions',
   summary: 'What was decided about every request, the newest first',
-  method: 'get',
   path: '/decisions',
-  scope: 'organisation',
-  needs: ['read'],
-  cost: 'reading',
   parameters: {
     from: instant('Begin, rounded down to a minute. Default: a day before the end.'),
     to: instant('End (exclusive), rounded up to a minute; may be in the future. Default: now.'),
@@ -92,15 +87,11 @@ export const decisionsEndpoint = endpoint({
 });
 
 export const decisionEndpoint = endpoint({
+  ...reading,
   operationId: 'getDecision',
   summary: 'One decision, with what led to it and how it ended',
-  method: 'get',
   path: '/decisions/:id',
-  scope: 'organisation',
-  needs: ['read'],
-  cost: 'reading',
-  schema: tracedShape.schema,
-  example: tracedShape.example,
+  ...showsOne(tracedShape),
 
   async handle(tools, { principal, params }) {
     const ledger = requireLedger(tools, principal);

@@ -1,8 +1,10 @@
 import { FairSlots } from '../../../adapters/fair-slots.js';
+import { DomainError } from '../../../core/errors.js';
 import type { ChangeLog, ChangeQuery } from '../../../core/ledger/change.js';
-import type { ObjectNames } from '../../../core/ledger/object-names.js';
 import type { Ledger } from '../../../core/ledger/ledger.js';
+import type { ObjectNames } from '../../../core/ledger/object-names.js';
 import { given } from '../../../core/units/given.js';
+import type { Principal } from '../auth.js';
 
 /** What endpoints ask of the ledger. */
 export type Questions = Pick<
@@ -48,4 +50,21 @@ export function createFairLedger(ledger: Questions): FairLedger {
       }),
     };
   };
+}
+
+/** Throws LEDGER_OFF. */
+export function requireLedger(
+  { ledger }: { readonly ledger?: FairLedger },
+  { tenant }: Pick<Principal, 'tenant'>,
+): Questions {
+  if (ledger === undefined) throw ledgerOff();
+  return ledger(tenant);
+}
+
+/** Says what to set. */
+export function ledgerOff(): DomainError {
+  return new DomainError(
+    'LEDGER_OFF',
+    'No ledger is kept here: run the server without PAYMASTER_LEDGER=off (in the chart: ledger.enabled)',
+  );
 }

@@ -1,20 +1,19 @@
 import { formatAccount, type AccountName, type FundsHistory } from '../../../core/ledger/query.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
+import type { ChainSpec } from '../../../core/resources/chain.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { parseAddressKey } from '../../../core/units/address.js';
-import { formatDecimal, gwei, gweiFloor, gweiToWei, type Gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
+import { formatDecimal, gwei, gweiFloor, gweiToWei, type Gwei } from '../../../core/units/wei.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
-import type { ChainSpec } from '../../../core/resources/chain.js';
-import { findChain } from '../paymasters.js';
-import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
-import { endpoint } from '../endpoint.js';
+import type { Tools } from '../deps.js';
+import { endpoint, reading } from '../endpoint.js';
 import { uuid } from '../parameters.js';
-import { about, coins, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
-import type { Questions } from './fair-ledger.js';
+import { findChain } from '../paymasters.js';
+import { about, coins, inCoins, shapeOf, showsList, wholeList } from '../shape.js';
+import { requireLedger, type Questions } from './fair-ledger.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
-import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const dayMs = 86_400_000;
@@ -92,17 +91,14 @@ const fundsShape = shapeOf<Held & { readonly paymasters: readonly string[] }>()(
 });
 
 export const fundsEndpoint = endpoint({
+  ...reading,
   operationId: 'getFunds',
   summary: 'What the accounts that pay hold, each named once, and for how long it lasts',
-  method: 'get',
   path: '/funds',
-  scope: 'organisation',
   needs: ['read', 'finance'],
-  cost: 'reading',
   parameters: { paymasterId: uuid('Only of this paymaster. Default: all of the organisation.') },
   form: 'table',
-  schema: listSchemaOf(fundsShape.schema),
-  example: wholeList([fundsShape.example]),
+  ...showsList(fundsShape),
 
   async handle(tools, { principal, given }) {
     const ledger = requireLedger(tools, principal);

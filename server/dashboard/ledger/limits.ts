@@ -7,14 +7,14 @@ import {
 import { type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
-import { never } from '../../../core/usage/window.js';
 import { noCost } from '../../../core/usage/unit.js';
 import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
-import type { Tools } from '../deps.js';
+import { never } from '../../../core/usage/window.js';
 import { tableOf } from '../call.js';
-import { endpoint } from '../endpoint.js';
+import type { Tools } from '../deps.js';
+import { endpoint, reading } from '../endpoint.js';
 import { address, uuid } from '../parameters.js';
-import { about, listSchemaOf, orNull, shapeOf, wholeList } from '../shape.js';
+import { about, orNull, shapeOf, showsList, wholeList } from '../shape.js';
 import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import * as schemas from './schemas.js';
 
@@ -76,20 +76,16 @@ const limitShape = shapeOf<Limit>()({
 });
 
 export const limitsEndpoint = endpoint({
+  ...reading,
   operationId: 'getLimits',
   summary: 'How much of each spending limit is used now',
-  method: 'get',
   path: '/limits',
-  scope: 'organisation',
-  needs: ['read'],
-  cost: 'reading',
   parameters: {
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
     sender: address('The account whose share of limits per account is shown.'),
   },
   form: 'table',
-  schema: listSchemaOf(limitShape.schema),
-  example: wholeList([limitShape.example]),
+  ...showsList(limitShape),
 
   async handle(tools, { principal, given }) {
     const limits: object[] = [];

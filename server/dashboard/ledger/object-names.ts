@@ -1,14 +1,8 @@
 import { inTime } from '../../../adapters/within-deadline.js';
-import { unlessUnavailable } from '../../../core/errors.js';
 import { budgetNames } from '../../../core/config/budgets.js';
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
-import {
-  addAmounts,
-  addToken,
-  noAmounts,
-  shownAmounts,
-  type MutableAmounts,
-} from '../../../core/ledger/amounts.js';
+import { objectIdOf } from '../../../core/config/ids.js';
+import { unlessUnavailable } from '../../../core/errors.js';
+import { addRow, noAmounts, shownAmounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
 import type { NamedKind } from '../../../core/ledger/object-names.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
 import type { Principal } from '../auth.js';
@@ -19,8 +13,6 @@ import type { Questions } from './fair-ledger.js';
 /** What an object is called now, or was called when it was deleted. Labels are those of an object that is there. */
 type Named = { readonly name: string; readonly labels: Readonly<Record<string, string>> };
 export type Names = (id: string) => Named | undefined;
-
-export const idOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
 
 const patienceMs = 3_000;
 
@@ -39,7 +31,7 @@ export async function objectNames(
   // An answer is worth more than the names in it.
   const seen = tools.lastSeen.of(`names of ${kind} ${tenant}`, async () => ({
     present: (await tools.resources.list(kind, { namespace })).map(({ metadata, spec }) => ({
-      id: idOf[kind](tenant, metadata.name),
+      id: objectIdOf[kind](tenant, metadata.name),
       named: { name: spec.name, labels: metadata.labels ?? {} },
     })),
   }));
@@ -56,8 +48,7 @@ export function byLabel(rows: readonly UsageRow[], names: Names, label: string):
     const key = `${row.from} ${group}`;
     const sum = sums.get(key) ?? { row: { ...row, group }, amounts: noAmounts() };
     sums.set(key, sum);
-    addAmounts(sum.amounts, { ...row, tokens: new Map() });
-    for (const { address, ...token } of row.tokens) addToken(sum.amounts, address, token);
+    addRow(sum.amounts, row);
   }
   return [...sums.values()].map(({ row, amounts }) => ({ ...row, ...shownAmounts(amounts) }));
 }

@@ -3,26 +3,25 @@ import { pricesFor, pricesOf } from '../../../core/ledger/prices.js';
 import { statementOf } from '../../../core/ledger/statement.js';
 import { endOf, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, reading } from '../endpoint.js';
 import { month, uuid } from '../parameters.js';
+import { showsOne } from '../shape.js';
+import { requireLedger } from './fair-ledger.js';
 import { accountsThatPay } from './funds.js';
 import { objectNames, type Names } from './object-names.js';
 import { ownPaymasters } from './own-paymaster.js';
-import { requireLedger } from './require-ledger.js';
 import { linesOf, monthOf, statementShape, statementTable, usedPrices } from './statement-record.js';
 
 /** Each is some questions to the ledger. */
 const mostAccounts = 200;
 
 export const statementsEndpoint = endpoint({
+  ...reading,
   operationId: 'listStatements',
   summary:
     'What the accounts that pay held at the begin and at the end of a month, and everything that changed it, with the chain as the measure',
-  method: 'get',
   path: '/statements',
-  scope: 'organisation',
   needs: ['read', 'finance'],
-  cost: 'reading',
   parameters: {
     month: month('The month (UTC), e.g. 2026-01. Default: the one before this.'),
     paymasterId: uuid(
@@ -30,8 +29,7 @@ export const statementsEndpoint = endpoint({
     ),
   },
   form: 'table',
-  schema: statementShape.schema,
-  example: statementShape.example,
+  ...showsOne(statementShape),
 
   async handle(tools, { principal, given: { month: asked, paymasterId } }) {
     const ledger = requireLedger(tools, principal);

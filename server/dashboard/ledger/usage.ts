@@ -1,23 +1,22 @@
 import { DomainError, invalidInput } from '../../../core/errors.js';
+import type { NamedKind } from '../../../core/ledger/object-names.js';
 import { microDollars, noDollars, pricesFor, pricesOf } from '../../../core/ledger/prices.js';
-import { dollarsOfUsage, spentName, type SpentQuery } from '../../../core/ledger/spent.js';
 import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../../core/ledger/query.js';
+import { dollarsOfUsage, spentName, type SpentQuery } from '../../../core/ledger/spent.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
-import type { NamedKind } from '../../../core/ledger/object-names.js';
 import type { Principal } from '../auth.js';
-import type { Tools } from '../deps.js';
 import { tableOf } from '../call.js';
-import { endpoint } from '../endpoint.js';
+import type { Tools } from '../deps.js';
+import { endpoint, reading } from '../endpoint.js';
 import { instant, name, oneOf, uuid } from '../parameters.js';
 import { about, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { tokenPayment } from './decision-record.js';
-import type { Questions } from './fair-ledger.js';
+import { requireLedger, type Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
 import { byLabel, labelOf, objectNames } from './object-names.js';
 import { rangeOf, widened, withKeptSums } from './range.js';
-import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const maxRows = 10_000;
@@ -97,13 +96,11 @@ const rowShape = shapeOf<Shown>()({
 });
 
 export const usageEndpoint = endpoint({
+  ...reading,
   operationId: 'getUsage',
   summary: 'What was sponsored, refused, mined and spent, by step of time and by one other property',
-  method: 'get',
   path: '/usage',
-  scope: 'organisation',
   needs: ['read', 'finance'],
-  cost: 'reading',
   parameters: {
     from: instant(
       'Begin, rounded down to a minute, before the last two days (UTC) to an hour. Default: 30 days before the end, for step=minute one.',

@@ -3,12 +3,13 @@ import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-sche
 import { isObject } from '../../../core/schema/json-value.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Example, Found, Group } from '../../../core/what-if/what-if.js';
+import { otherMembers } from '../../http/json.js';
 import { longestText, runWhatIf, type WhatIfAnswer } from '../../what-if/run.js';
 import { endpoint } from '../endpoint.js';
 import { instant } from '../parameters.js';
-import { about, shapeOf } from '../shape.js';
+import { about, shapeOf, showsOne } from '../shape.js';
+import { requireLedger } from './fair-ledger.js';
 import { rangeOf } from './range.js';
-import { requireLedger } from './require-ledger.js';
 import * as schemas from './schemas.js';
 
 const maxDays = 31;
@@ -129,8 +130,7 @@ export const whatIfEndpoint = endpoint({
     parse: (_, body) => readBody(body),
   },
   errors: { 413: 'The body is too large.' },
-  schema: whatIfShape.schema,
-  example: whatIfShape.example,
+  ...showsOne(whatIfShape),
 
   async handle(tools, { principal, body, gone }) {
     const { organisation, namespace, tenant } = principal;
@@ -161,10 +161,10 @@ type Body = { readonly from: EpochMs; readonly to: EpochMs; readonly resources: 
 const time = instant('');
 
 function readBody(body: unknown): Body {
-  const { from, to, resources, ...others } = isObject(body) ? body : {};
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined)
-    throw invalidInput({ field: 'body', expected: 'made of from, to, resources', value: quote(unknown) });
+  const given = isObject(body) ? body : {};
+  const { from, to, resources } = given;
+  const [unknown] = otherMembers(given, ['from', 'to', 'resources'], 'made of from, to, resources');
+  if (unknown !== undefined) throw invalidInput(unknown);
   const timeOf = (field: string, value: unknown): EpochMs => {
     const at = typeof value === 'string' ? time.parse(value) : undefined;
     if (at === undefined) throw invalidInput({ field, expected: time.expected, value: quote(value) });

@@ -3,9 +3,9 @@ import { entryPointVersions } from '../../../core/entry-point/version.js';
 import type { Chain } from '../../../core/resources/chain.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { endpoint } from '../endpoint.js';
-import { address, chainId, exampleAddress, text } from '../record-schemas.js';
 import { textOrNull } from '../ledger/schemas.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { address, chainId, exampleAddress, text } from '../record-schemas.js';
+import { about, shapeOf, showsList, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 const entryPointText = `Its version, of ${entryPointVersions.join(', ')}; the address of another one.`;
@@ -43,8 +43,7 @@ export const chainsEndpoint = endpoint({
   path: '/chains',
   scope: 'organisation',
   needs: ['read', 'finance'],
-  schema: listSchemaOf(chainShape.schema),
-  example: wholeList([chainShape.example]),
+  ...showsList(chainShape),
 
   async handle({ resources }, { principal }) {
     const { chains: allowed } = principal.organisation.spec;

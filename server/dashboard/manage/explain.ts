@@ -1,16 +1,15 @@
-import { paymasterIdOf } from '../../../core/config/ids.js';
 import { DomainError, invalidInput, quote } from '../../../core/errors.js';
 import { arrayOf, openRecord, record } from '../../../core/schema/json-schema.js';
 import { fieldOf, isObject } from '../../../core/schema/json-value.js';
 import { ruleSchema } from '../../decision/show/rule-schema.js';
+import { otherMembers, requireObject } from '../../http/json.js';
 import { sampleOperation } from '../../http/test-delivery.js';
 import { currentApiKey } from '../auth.js';
-import type { Body } from '../endpoint.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, type Body } from '../endpoint.js';
 import { text } from '../record-schemas.js';
 import { about } from '../shape.js';
 import { nouns } from './nouns.js';
-import { present } from './object-changes.js';
+import { present, servedConfig } from './object-changes.js';
 import { ruleOfContracts } from './policy-rules.js';
 
 type Question = { readonly userOp: unknown; readonly context: unknown };
@@ -29,16 +28,9 @@ const body: Body<Question> = {
   schemas: [record({ userOp: members.userOp }, { context: members.context })],
   example: { userOp: sampleOperation, context: { mode: 'SPONSORED', calculateGasLimits: false } },
   parse(_tools, given) {
-    if (!isObject(given))
-      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
-    const others = Object.keys(given).filter((each) => !Object.hasOwn(members, each));
-    const { userOp, context = ordinary } = given;
+    const { userOp, context = ordinary } = requireObject(given);
     const problems = [
-      ...others.map((each) => ({
-        field: 'body',
-        expected: 'made of userOp and context',
-        value: quote(each),
-      })),
+      ...otherMembers(Object(given), Object.keys(members), 'made of userOp and context'),
       // The server that decides reads what is in them.
       ...Object.entries({ userOp, context })
         .filter(([, value]) => !isObject(value))
@@ -115,13 +107,10 @@ export const explainEndpoint = endpoint({
     const paymaster = await present(tools, call, nouns.paymasters);
     if (tools.explanations === undefined)
       throw new DomainError('EXPLANATIONS_OFF', 'No JSON-RPC server is set that could explain');
-    const paymasterId = paymasterIdOf(tenant, paymaster.metadata.name);
-    const served = await tools.configs.getPaymaster(paymasterId);
-    if (served === undefined)
-      throw new DomainError('NOT_FOUND', `The paymaster ${quote(paymaster.metadata.name)} is not served yet`);
+    const { chainId, paymasterId } = await servedConfig(tools, call, paymaster);
     const asked = {
       ...question,
-      chainId: served.config.chainId,
+      chainId,
       apiKey: await currentApiKey(tools, tenant, paymaster),
       pass: tools.passes.issue(paymasterId),
       requestId,

@@ -1,7 +1,6 @@
 import { DomainError } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
-import { createLimited } from '../../../core/problems/limited.js';
-import { problemsOf } from '../../../core/problems/problems.js';
+import { createLimited, problemsOf } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { FeeToken } from '../../../core/resources/fee-token.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';

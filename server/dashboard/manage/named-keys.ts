@@ -1,12 +1,11 @@
 import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { generationsInForce, nextGeneration, type NamedKeyMemory } from '../../../core/config/named-keys.js';
-import { DomainError, invalidInput, quote, type Problem } from '../../../core/errors.js';
+import { DomainError, quote } from '../../../core/errors.js';
 import { namedKey, type NamedKeySpec } from '../../../core/resources/named-key.js';
 import type { Paymaster } from '../../../core/resources/paymaster.js';
-import { validateResource } from '../../../core/resources/validate.js';
-import { isObject } from '../../../core/schema/json-value.js';
 import { parseInstant } from '../../../core/units/time.js';
+import { requireObject } from '../../http/json.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, type Body } from '../endpoint.js';
@@ -14,9 +13,9 @@ import { textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { boolean } from '../parameters.js';
 import { text } from '../record-schemas.js';
 import { published } from '../schemas.js';
-import { about, listSchemaOf, orNull, shapeOf, wholeList } from '../shape.js';
+import { about, orNull, shapeOf, showsList, showsOne, wholeList } from '../shape.js';
 import { nouns } from './nouns.js';
-import { change, present, tellChange } from './object-changes.js';
+import { change, present, requireAsInManifest, tellChange } from './object-changes.js';
 import { etagOf } from './record.js';
 
 // Keys of a paymaster with names: entries of its spec.keys, with the generations that are in force.
@@ -66,16 +65,10 @@ type NewKey = Omit<NamedKeySpec, 'generation'>;
 const body: Body<NewKey> = {
   schemas: [published(asked)],
   example: { name: 'web', campaign: 'winter-2026' },
-  parse(_tools, given) {
-    if (!isObject(given))
-      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
-    // Judged as in a manifest.
-    const problems: Problem[] = validateResource('Paymaster', {
-      metadata: { name: 'any', namespace: 'any' },
-      spec: { ...nouns.paymasters.example, keys: [given] },
-    }).map(({ field, ...rest }) => ({ field: field.replace(/^spec\.keys\[0\]\.?/, '') || 'body', ...rest }));
-    if (Object.hasOwn(given, 'generation')) problems.push({ field: 'generation', expected: 'left out' });
-    if (problems.length > 0) throw invalidInput(problems);
+  parse(_tools, body) {
+    const given = requireObject(body);
+    const spec = { ...nouns.paymasters.example, keys: [given] };
+    requireAsInManifest('Paymaster', spec, /^spec\.keys\[0\]\.?/, given, ['generation']);
     return given as NewKey;
   },
 };
@@ -120,8 +113,7 @@ export const namedKeyEndpoints = [
     method: 'get',
     path: '/paymasters/:name/keys',
     needs: ['read'],
-    schema: listSchemaOf(keyShape.schema),
-    example: wholeList([keyShape.example]),
+    ...showsList(keyShape),
     async handle(tools, call) {
       const object = await present(tools, call, noun);
       const keys = await keysOf(tools, call, object);
@@ -134,8 +126,7 @@ export const namedKeyEndpoints = [
     summary: 'A key of a paymaster that has a name',
     method: 'get',
     path: '/paymasters/:name/keys/:key',
-    schema: secretShape.schema,
-    example: secretShape.example,
+    ...showsOne(secretShape),
     async handle(tools, call) {
       const object = await present(tools, call, noun);
       return { data: secretShape.render(await keyOfCall(tools, call, object)), etag: etagOf(object) };
@@ -151,8 +142,7 @@ export const namedKeyEndpoints = [
     status: 201,
     errors: { 409: 'The name is taken. Or another manager, such as a manifest, owns spec.keys.' },
     body,
-    schema: secretShape.schema,
-    example: secretShape.example,
+    ...showsOne(secretShape),
     async handle(tools, call) {
       const { body: added } = call;
       const object = await change(tools, call, noun, async ({ labels, spec }) => {
@@ -179,8 +169,7 @@ export const namedKeyEndpoints = [
     path: '/paymasters/:name/keys/:key',
     errors: { 409: 'Another manager, such as a manifest, owns spec.keys.' },
     parameters: { dryRun: boolean('True: nothing is revoked.') },
-    schema: revokedShape.schema,
-    example: revokedShape.example,
+    ...showsOne(revokedShape),
     async handle(tools, call) {
       const { dryRun = false } = call.given;
       const revoked = await keyOfCall(tools, call, await present(tools, call, noun));

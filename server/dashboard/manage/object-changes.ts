@@ -1,9 +1,11 @@
 import { renderYaml } from '../../../adapters/manifests/yaml.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
+import { paymasterIdOf } from '../../../core/config/ids.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
 import { isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import { apiVersion, type ObjectKey } from '../../../core/meta/meta.js';
-import type { Resources } from '../../../core/resources/kinds.js';
+import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { validateMetadata, validateName, validateResource } from '../../../core/resources/validate.js';
 import { isObject } from '../../../core/schema/json-value.js';
@@ -13,8 +15,8 @@ import { requireQuota, unlessDeleted } from '../lookups.js';
 import { dashboardManager } from '../writes.js';
 import { editOf, manifestFields, redact, restore, writtenOf, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { none, type Remarks } from './remarks.js';
 import { etagOf, maxLabels, versionOf, type WrittenBody } from './record.js';
+import { none, type Remarks } from './remarks.js';
 
 // How the endpoints of a noun change its objects.
 
@@ -49,7 +51,10 @@ export async function change<K extends NounKind>(
   return (await tellChange(tools, call, noun, next)).object;
 }
 
-/** The same, with what is to be said about it, and the object before it. `isDry`: the object stays as it is, and the answer is what it would be. */
+/**
+ * The same, with the object before the change, and what the caller should know about it. `isDry`: the object stays as it is, and the
+ * answer is what it would be.
+ */
 export async function tellChange<K extends NounKind>(
   tools: Tools,
   call: Call,
@@ -143,6 +148,26 @@ function validate<K extends NounKind>(
   return problems.map(({ field, ...rest }) => ({ field: field.replace(/^metadata\./, ''), ...rest }));
 }
 
+/**
+ * Judges what a caller gives of an object as if this spec were in a manifest. Problems name the fields without `before`; the members
+ * `ours` are not the caller's to give. Throws INVALID_INPUT.
+ */
+export function requireAsInManifest(
+  kind: 'DashboardToken' | 'Paymaster',
+  spec: object,
+  before: RegExp,
+  given: object,
+  ours: readonly string[],
+): void {
+  const problems = validateResource(kind, { metadata: { name: 'new', namespace: 'new' }, spec });
+  const named = problems.map(({ field, ...rest }) => ({
+    field: field.replace(before, '') || 'body',
+    ...rest,
+  }));
+  const left = ours.filter((name) => Object.hasOwn(given, name));
+  refuse([...named, ...left.map((field) => ({ field, expected: 'left out' }))]);
+}
+
 /** What a body asks for; `before` are the labels where it names none. Throws INVALID_INPUT. */
 export function nextOf(
   { labels, spec }: WrittenBody,
@@ -178,6 +203,18 @@ export async function present<K extends NounKind>(
   return object;
 }
 
+/** What is served of a paymaster. Throws NOT_FOUND. */
+export async function servedConfig(
+  { configs }: Pick<Tools, 'configs'>,
+  { principal }: Call,
+  { metadata: { name } }: Resources['Paymaster'],
+): Promise<PaymasterConfig> {
+  const served = await configs.getPaymaster(paymasterIdOf(principal.tenant, name));
+  if (served === undefined)
+    throw new DomainError('NOT_FOUND', `The paymaster ${quote(name)} is not served yet`);
+  return served.config;
+}
+
 /** Throws NOT_FOUND for a name that no object can have. */
 export function keyOfCall(noun: Noun, { principal: { namespace }, params: { name = '' } }: Call): ObjectKey {
   const key = { namespace, name };
@@ -185,8 +222,12 @@ export function keyOfCall(noun: Noun, { principal: { namespace }, params: { name
   return key;
 }
 
-export function keyOf(noun: Noun, { principal: { namespace } }: Call, name: string): ObjectKey {
-  refuse(validateName(noun.kind, { namespace, name }).map((problem) => ({ ...problem, field: 'name' })));
+export function keyOf(
+  { kind }: { readonly kind: Kind },
+  { principal: { namespace } }: Call,
+  name: string,
+): ObjectKey {
+  refuse(validateName(kind, { namespace, name }).map((problem) => ({ ...problem, field: 'name' })));
   return { namespace, name };
 }
 

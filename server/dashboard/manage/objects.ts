@@ -6,8 +6,13 @@ import { endpoint, type Endpoint } from '../endpoint.js';
 import { readList, section, pageParameters } from '../lists.js';
 import { unlessDeleted } from '../lookups.js';
 import { boolean, integer, text } from '../parameters.js';
-import { deletePaymaster } from './delete-paymaster.js';
-import { deletionExample, deletionSchema, paymasterDeletionExample } from './deletion.js';
+import { listSchemaOf } from '../shape.js';
+import {
+  deletePaymaster,
+  deletionExample,
+  deletionSchema,
+  paymasterDeletionExample,
+} from './delete-paymaster.js';
 import { mergePatch, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 import {
@@ -20,7 +25,6 @@ import {
   tellChange,
   unknown,
 } from './object-changes.js';
-import { listSchemaOf } from '../shape.js';
 import { bodyOf, etagOf, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */

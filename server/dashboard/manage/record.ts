@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Tenant } from '../../../core/config/tenant.js';
-import { invalidInput, quote } from '../../../core/errors.js';
+import { invalidInput } from '../../../core/errors.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';
 import { arrayOf, openRecord, record, type JsonSchema } from '../../../core/schema/json-schema.js';
-import { isObject } from '../../../core/schema/json-value.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import { given } from '../../../core/units/given.js';
+import { otherMembers, requireObject } from '../../http/json.js';
 import type { Tools } from '../deps.js';
 import type { Body } from '../endpoint.js';
-import { text, uuid } from '../record-schemas.js';
 import { time } from '../ledger/schemas.js';
+import { text, uuid } from '../record-schemas.js';
 import { published } from '../schemas.js';
 import { about, shapeOf } from '../shape.js';
 import { createdBy } from '../views.js';
@@ -40,7 +40,7 @@ const labels: JsonSchema = {
   additionalProperties: { type: 'string', maxLength: 63 },
   description: 'Labels of the object, e.g. {"team": "growth"}.',
 };
-/** Each label is a field with owners of its own. Objects that kubectl gave more keep them. */
+/** Each label is a field that has owners. Objects that kubectl gave more keep them. */
 export const maxLabels = 64;
 const [exampleName, exampleLabels] = ['shop', { team: 'growth' }];
 const managed: JsonSchema = {
@@ -127,15 +127,8 @@ export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<Writte
 }
 
 function readBody(_tools: Tools, body: unknown): WrittenBody {
-  if (!isObject(body)) throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
-  const others = Object.keys(body).filter((each) => !known.includes(each));
-  if (others.length > 0)
-    throw invalidInput(
-      others.map((each) => ({
-        field: 'body',
-        expected: 'made of name, labels and spec',
-        value: quote(each),
-      })),
-    );
-  return body;
+  const written = requireObject(body);
+  const others = otherMembers(written, known, 'made of name, labels and spec');
+  if (others.length > 0) throw invalidInput(others);
+  return written;
 }

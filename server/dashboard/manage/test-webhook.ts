@@ -1,17 +1,17 @@
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
-import { DomainError, invalidInput, quote } from '../../../core/errors.js';
-import { isObject } from '../../../core/schema/json-value.js';
-import { record } from '../../../core/schema/json-schema.js';
+import { DomainError, invalidInput } from '../../../core/errors.js';
 import { webhookConfigOf } from '../../../core/policy/webhook/kind.js';
+import { record } from '../../../core/schema/json-schema.js';
+import { isObject } from '../../../core/schema/json-value.js';
+import { otherMembers } from '../../http/json.js';
 import {
   deliverTest,
-  deliveriesAtOnce,
   parseSample,
   sampleOperation,
+  takeDelivery,
   type Sample,
 } from '../../http/test-delivery.js';
-import type { Body } from '../endpoint.js';
-import { endpoint } from '../endpoint.js';
+import { endpoint, type Body } from '../endpoint.js';
 import { deliveryBody, deliveryExample, deliverySchema } from '../openapi-webhook.js';
 import { knownGeneration } from './keys.js';
 import { nouns } from './nouns.js';
@@ -22,17 +22,9 @@ const body: Body<Sample> = {
   example: { webhookData: { plan: 'gold' }, userOp: sampleOperation },
   isOptional: true,
   parse(_tools, given) {
-    const others = isObject(given)
-      ? Object.keys(given).filter((each) => !Object.hasOwn(deliveryBody, each))
-      : [];
-    if (others.length > 0)
-      throw invalidInput(
-        others.map((each) => ({
-          field: 'body',
-          expected: 'made of webhookData and userOp',
-          value: quote(each),
-        })),
-      );
+    const body = isObject(given) ? given : {};
+    const others = otherMembers(body, Object.keys(deliveryBody), 'made of webhookData and userOp');
+    if (others.length > 0) throw invalidInput(others);
     return parseSample(given);
   },
 };
@@ -59,11 +51,7 @@ export const testWebhookEndpoint = endpoint({
     const { metadata, spec } = await present(tools, call, nouns.policies);
     if (spec.webhook === undefined)
       throw new DomainError('NOT_FOUND', `A policy of type ${spec.policyType} asks no host`);
-    const wait = tools.deliveries.take(tenant, deliveriesAtOnce);
-    if (wait > 0)
-      throw new DomainError('RATE_LIMITED', 'The organisation has sent too many test deliveries', {
-        retryAfterSeconds: wait,
-      });
+    takeDelivery(tools.deliveries, tenant);
     const policyId = policyIdOf(tenant, metadata.name);
     const paymaster = spec.paymasterRef.name;
     const known = await knownGeneration(tools, tenant, paymaster, policyId);

@@ -1,25 +1,25 @@
-import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
+import { DomainError, isDomainError, quote } from '../../../core/errors.js';
+import type { ObjectKey } from '../../../core/meta/meta.js';
 import { type DashboardToken, tokenScopes } from '../../../core/resources/dashboard-token.js';
-import { validateName, validateResource } from '../../../core/resources/validate.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
-import { isObject } from '../../../core/schema/json-value.js';
-import { keyOf } from '../../../core/meta/meta.js';
 import { given } from '../../../core/units/given.js';
 import { parseInstant, type EpochMs } from '../../../core/units/time.js';
-import type { Principal } from '../auth.js';
+import { requireObject } from '../../http/json.js';
 import { newAuthToken } from '../auth-token.js';
+import type { Principal } from '../auth.js';
 import type { Tools } from '../deps.js';
 import { endpoint, type Body } from '../endpoint.js';
-import { boolean } from '../parameters.js';
 import { textOrNull, timeOrNull } from '../ledger/schemas.js';
-import { text } from '../record-schemas.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
 import { unlessDeleted } from '../lookups.js';
+import { boolean } from '../parameters.js';
+import { text } from '../record-schemas.js';
+import { about, shapeOf, showsList, showsOne, wholeList } from '../shape.js';
 import { belowOf, familyOf, lineOf, mostBelow, type TokenFamily } from '../token-family.js';
+import { keyOf, requireAsInManifest } from './object-changes.js';
 
 /** As many as an Organisation lists. */
 const mostTokens = 64;
-/** Members of the spec that nobody asks for. */
+/** Members of the spec that are ours: nobody asks for them. */
 const ours: readonly string[] = ['createdBy', 'sha256', 'parent'];
 const scopes = { type: 'array', items: { enum: tokenScopes }, minItems: 1 };
 const name = about(text, 'Name of the object, e.g. on-call: lowercase letters, digits, "-" and ".".');
@@ -66,18 +66,10 @@ type NewToken = Pick<DashboardToken['spec'], 'name' | 'scopes' | 'expiresAt'>;
 const body: Body<NewToken> = {
   schemas: [record({ name, scopes }, { expiresAt: { type: 'string', format: 'date-time' } })],
   example: { name: 'on-call', scopes: ['read', 'stop'], expiresAt: '2027-01-01T00:00:00Z' },
-  parse(_tools, given) {
-    if (!isObject(given))
-      throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(given) });
+  parse(_tools, body) {
+    const given = requireObject(body);
     const spec = Object.fromEntries(Object.entries(given).filter(([name]) => !ours.includes(name)));
-    // The hash is ours; everything else is judged as in a manifest.
-    const problems: Problem[] = validateResource('DashboardToken', {
-      metadata: { name: 'new', namespace: 'new' },
-      spec: { ...spec, sha256: '0'.repeat(64) },
-    }).map(({ field, ...rest }) => ({ field: field.replace(/^spec\./, ''), ...rest }));
-    for (const name of ours)
-      if (Object.hasOwn(given, name)) problems.push({ field: name, expected: 'left out' });
-    if (problems.length > 0) throw invalidInput(problems);
+    requireAsInManifest('DashboardToken', { ...spec, sha256: '0'.repeat(64) }, /^spec\./, given, ours);
     return given as NewToken;
   },
 };
@@ -91,8 +83,7 @@ export const tokenEndpoints = [
     method: 'get',
     path: '/tokens',
     needs: ['read'],
-    schema: listSchemaOf(seenShape.schema),
-    example: wholeList([seenShape.example]),
+    ...showsList(seenShape),
     async handle({ resources, tokenUse }, { principal: { namespace } }) {
       const { tokens, family } = await familyIn(resources, namespace);
       const used = await tokenUse.last(tokens.map(({ spec }) => spec.sha256));
@@ -115,13 +106,11 @@ export const tokenEndpoints = [
       409: 'The name is taken.',
     },
     body,
-    schema: newShape.schema,
-    example: newShape.example,
-    async handle(tools, { principal, body: asked }) {
+    ...showsOne(newShape),
+    async handle(tools, call) {
+      const { principal, body: asked } = call;
       requireWithin(asked, principal);
-      const key = { namespace: principal.namespace, name: asked.name };
-      const wrong = validateName('DashboardToken', key).map((problem) => ({ ...problem, field: 'name' }));
-      if (wrong.length > 0) throw invalidInput(wrong);
+      const key = keyOf({ kind: 'DashboardToken' }, call, asked.name);
       const { authToken, sha256 } = newAuthToken();
       const { tokenName, token: parent } = principal;
       const expiresAt = asked.expiresAt ?? principal.expiresAt;
@@ -133,7 +122,7 @@ export const tokenEndpoints = [
         parent,
         ...given({ expiresAt }),
       };
-      const object = await tools.turns.run(`tokens of ${key.namespace}`, () =>
+      const object = await tools.turns.run(`tokens of ${principal.namespace}`, () =>
         create(tools, key, spec, principal),
       );
       return { data: newShape.render({ ...object, above: tokenName, token: authToken }) };
@@ -150,15 +139,14 @@ export const tokenEndpoints = [
       403: 'It would end later than the own token.',
       409: 'It ends with no other token, or the own token ends with it.',
     },
-    schema: tokenShape.schema,
-    example: tokenShape.example,
+    ...showsOne(tokenShape),
     handle: (tools, { principal, params: { name = '' } }) =>
       tools.turns.run(`tokens of ${principal.namespace}`, async () => {
-        const { tokens, family } = await familyIn(tools.resources, principal.namespace);
-        const token = tokens.find(({ metadata }) => metadata.name === name);
-        if (token === undefined) throw unknown(name);
+        const { namespace } = principal;
+        const { tokens, family } = await familyIn(tools.resources, namespace);
+        const token = called(name, tokens);
         requireAdoptable(token.spec, family, principal);
-        const adopted = await tools.writes.change('DashboardToken', keyOf(token), (_, owned) => ({
+        const adopted = await tools.writes.change('DashboardToken', { namespace, name }, (_, owned) => ({
           ...owned,
           parent: principal.token,
         }));
@@ -172,13 +160,11 @@ export const tokenEndpoints = [
     method: 'delete',
     path: '/tokens/:name',
     parameters: { dryRun: boolean('True: nothing is revoked; `ends` says what would end with it.') },
-    schema: endedShape.schema,
-    example: endedShape.example,
+    ...showsOne(endedShape),
     async handle(tools, { principal: { namespace }, params: { name = '' }, given: { dryRun = false } }) {
       const key = { namespace, name };
       const { tokens, family } = await familyIn(tools.resources, namespace);
-      const object = tokens.find(({ metadata }) => metadata.name === name);
-      if (object === undefined) throw unknown(name);
+      const object = called(name, tokens);
       const ends = belowOf(object.spec, family).map((each) => each.name);
       const data = endedShape.render({ ...listed(object, family), dryRun, ends });
       if (dryRun) return { data };
@@ -254,11 +240,11 @@ function requireAdoptable(
 
 async function create(
   { resources, writes }: Tools,
-  key: { readonly namespace: string; readonly name: string },
+  key: ObjectKey,
   spec: DashboardToken['spec'],
   principal: Principal,
 ): Promise<DashboardToken> {
-  const { tokens, family } = await familyIn(resources, key.namespace);
+  const { tokens, family } = await familyIn(resources, principal.namespace);
   requireRoom(family, principal, [spec.sha256]);
   if (tokens.length >= mostTokens)
     throw new DomainError(
@@ -274,6 +260,13 @@ async function create(
         })
       : error;
   }
+}
+
+/** Throws NOT_FOUND. */
+function called(name: string, tokens: readonly DashboardToken[]): DashboardToken {
+  const token = tokens.find(({ metadata }) => metadata.name === name);
+  if (token === undefined) throw unknown(name);
+  return token;
 }
 
 function unknown(name: string): DomainError {

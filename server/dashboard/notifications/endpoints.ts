@@ -3,14 +3,14 @@ import { DomainError, quote, unlessUnavailable } from '../../../core/errors.js';
 import { testMessage } from '../../../core/notifications/message.js';
 import { eventNames, type NotificationSpec } from '../../../core/resources/notification.js';
 import { formatInstant } from '../../../core/units/time.js';
-import { deliveriesAtOnce } from '../../http/test-delivery.js';
+import { takeDelivery } from '../../http/test-delivery.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
 import { textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { text } from '../record-schemas.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
-import { createStates, type State } from './states.js';
+import { about, shapeOf, showsList, showsOne, wholeList } from '../shape.js';
+import { createStates, type State } from './sender.js';
 
 // Entries of the Organisation, which only the platform writes.
 
@@ -68,8 +68,7 @@ export const notificationEndpoints = [
     path: '/notifications',
     scope: 'organisation',
     needs: ['read'],
-    schema: listSchemaOf(shape.schema),
-    example: wholeList([shape.example]),
+    ...showsList(shape),
     async handle(tools, { principal }) {
       const specs = principal.organisation.spec.notifications ?? [];
       const states = (await unlessUnavailable(createStates(tools.texts).read(principal.tenant))) ?? {};
@@ -86,8 +85,7 @@ export const notificationEndpoints = [
     method: 'get',
     path: '/notifications/:name/key',
     scope: 'organisation',
-    schema: keyShape.schema,
-    example: keyShape.example,
+    ...showsOne(keyShape),
     handle: async (tools, call) => {
       const { client, receiver } = found(tools, call);
       return { data: keyShape.render({ key: client.signingKey(receiver.id) }) };
@@ -100,16 +98,11 @@ export const notificationEndpoints = [
     path: '/notifications/:name/test',
     scope: 'organisation',
     cost: 'host',
-    schema: testShape.schema,
-    example: testShape.example,
+    ...showsOne(testShape),
     async handle(tools, call) {
       const { client, receiver } = found(tools, call);
       const { principal, requestId } = call;
-      const wait = tools.deliveries.take(principal.tenant, deliveriesAtOnce);
-      if (wait > 0)
-        throw new DomainError('RATE_LIMITED', 'The organisation has sent too many test deliveries', {
-          retryAfterSeconds: wait,
-        });
+      takeDelivery(tools.deliveries, principal.tenant);
       const message = testMessage(principal.organisation.metadata.name, tools.clock.now(), requestId);
       const delivery = await client.send(receiver, message);
       tools.log.info('notification test', { requestId, notification: receiver.spec.name, ...delivery });

@@ -3,11 +3,16 @@ import { turn } from '../../../adapters/timers.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { isDomainError } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
-import { eventOfCheck } from '../../../core/notifications/events.js';
 import type { Situation, Thing } from '../../../core/notifications/compare.js';
+import { eventOfCheck } from '../../../core/notifications/events.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
-import { createLimited } from '../../../core/problems/limited.js';
-import { problem, problemsOf, type Around, type Problem } from '../../../core/problems/problems.js';
+import {
+  createLimited,
+  problem,
+  problemsOf,
+  type Around,
+  type Problem,
+} from '../../../core/problems/problems.js';
 import { renderProblem } from '../../../core/problems/render.js';
 import type { EventName } from '../../../core/resources/notification.js';
 import type { Paymaster } from '../../../core/resources/paymaster.js';
@@ -16,7 +21,7 @@ import { parseInstant, plusMs, type EpochMs } from '../../../core/units/time.js'
 import { noCost } from '../../../core/usage/unit.js';
 import type { Tools } from '../deps.js';
 import { ownPaymaster } from '../ledger/own-paymaster.js';
-import { problemsOfChains, type Whose } from '../manage/find-problems.js';
+import { problemsOfChains, type Whose } from '../manage/problems.js';
 
 /** What is wrong with an organisation is read with these. */
 export type Sources = Pick<Tools, 'resources' | 'ledger' | 'clock' | 'configs' | 'lastSeen' | 'usage'>;

@@ -1,16 +1,16 @@
 import { formatAccount, type AccountName } from '../../../core/ledger/query.js';
 import { parseLossBudget } from '../../../core/policy/token-loss.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
-import { contractLosses } from '../../../core/usage/token-losses.js';
 import { parseAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { gwei, gweiToWei } from '../../../core/units/wei.js';
+import { contractLosses } from '../../../core/usage/token-losses.js';
 import { endpoint } from '../endpoint.js';
+import { ledgerOff } from '../ledger/fair-ledger.js';
 import { accountShape, accountsOfProfile, readAccounts, type Held } from '../ledger/funds.js';
-import { ledgerOff } from '../ledger/require-ledger.js';
 import { address, time, wei } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
-import { about, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { about, inCoins, shapeOf, showsList, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 import { platformOwner } from './router.js';
 
@@ -41,8 +41,7 @@ export const platformAccounts = endpoint({
   path: '/platform/accounts',
   scope: 'platform',
   cost: 'reading',
-  schema: listSchemaOf(pooledShape.schema),
-  example: wholeList([pooledShape.example]),
+  ...showsList(pooledShape),
 
   async handle(tools) {
     if (tools.ledger === undefined) throw ledgerOff();
@@ -96,8 +95,7 @@ export const platformLosses = endpoint({
   method: 'get',
   path: '/platform/losses',
   scope: 'platform',
-  schema: listSchemaOf(lossesShape.schema),
-  example: wholeList([lossesShape.example]),
+  ...showsList(lossesShape),
 
   async handle({ resources, usage }) {
     const losses: object[] = [];

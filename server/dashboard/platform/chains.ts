@@ -1,15 +1,14 @@
 import { findCondition } from '../../../core/meta/conditions.js';
-import { createLimited } from '../../../core/problems/limited.js';
-import { problemsOf } from '../../../core/problems/problems.js';
+import { problemsAmong } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Chain } from '../../../core/resources/chain.js';
-import type { Cursor } from '../../../core/usage/follower-step.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { toMs, type EpochMs } from '../../../core/units/time.js';
+import type { Cursor } from '../../../core/usage/follower-step.js';
 import { endpoint } from '../endpoint.js';
 import { countOrNull, integerOrNull, textOrNull, timeOrNull } from '../ledger/schemas.js';
 import { chainId, text } from '../record-schemas.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { about, shapeOf, showsList, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 type Followed = Chain & { readonly cursor: Cursor | undefined; readonly now: EpochMs };
@@ -42,7 +41,7 @@ const chainShape = shapeOf<Followed>()({
   problems: [
     about(problemsSchema, 'Of the chain and its versions.'),
     [problemExample],
-    (chain) => problemsOf(chain, { now: chain.now, limited: createLimited() }).map(renderProblem),
+    (chain) => problemsAmong([chain], chain.now).map(renderProblem),
   ],
 });
 
@@ -53,8 +52,7 @@ export const platformChains = endpoint({
   path: '/platform/chains',
   scope: 'platform',
   cost: 'list',
-  schema: listSchemaOf(chainShape.schema),
-  example: wholeList([chainShape.example]),
+  ...showsList(chainShape),
 
   async handle({ resources, usage, clock }) {
     const chains = byAge(await resources.list('Chain'));

@@ -4,22 +4,21 @@ import { organisationIdOf } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { DomainError, isDomainError, quote } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
-import { createLimited } from '../../../core/problems/limited.js';
-import { problemsOf } from '../../../core/problems/problems.js';
+import { problemsAmong } from '../../../core/problems/problems.js';
 import { problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { validateName } from '../../../core/resources/validate.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
-import type { EpochMs } from '../../../core/units/time.js';
 import { given as definedOnly } from '../../../core/units/given.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { count, time } from '../ledger/schemas.js';
 import { pageParameters } from '../lists.js';
 import { problemsAnswer } from '../manage/problems.js';
 import { integer } from '../parameters.js';
 import { chainId, text, uuid } from '../record-schemas.js';
-import { about, listSchemaOf, shapeOf } from '../shape.js';
+import { about, shapeOf, showsList, showsOne } from '../shape.js';
 
 type Shown = Organisation & {
   readonly paymasters: Awaited<ReturnType<typeof countPaymasters>>;
@@ -57,7 +56,7 @@ const organisationShape = shapeOf<Shown>()({
   problems: [
     about(problemsSchema, 'Of the Organisation itself.'),
     [],
-    (shown) => problemsOf(shown, { now: shown.now, limited: createLimited() }).map(renderProblem),
+    (shown) => problemsAmong([shown], shown.now).map(renderProblem),
   ],
 });
 
@@ -72,8 +71,7 @@ export const platformOrganisations = endpoint({
     limit: integer('Records of a page. Default 20.', 1, 100),
     cursor: pageParameters.cursor,
   },
-  schema: listSchemaOf(organisationShape.schema),
-  example: { items: [organisationShape.example], nextCursor: null },
+  ...showsList(organisationShape),
 
   async handle({ resources, clock }, { given: { limit = 20, cursor } }) {
     const { items, next = null } = await resources.page('Organisation', {
@@ -113,8 +111,7 @@ export const platformProblems = endpoint({
   path: '/platform/organisations/:name/problems',
   scope: 'platform',
   cost: 'list',
-  schema: problemsAnswer.schema,
-  example: problemsAnswer.example,
+  ...showsOne(problemsAnswer),
 
   async handle(tools, { params: { name = '' } }) {
     const isName = validateName('Organisation', { name }).length === 0;

@@ -5,7 +5,7 @@ import { toSeconds } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { Cursor, FollowerStep, StepResult } from '../../../core/usage/follower-step.js';
 import type { Reservation } from '../../../core/usage/reservation.js';
-import { endedIn } from '../../../server/follower/undo.js';
+import { endedIn } from '../../../server/follower/history.js';
 import { BrokenRule } from '../broken-rule.js';
 import { operationNameOf } from './names.js';
 import type { Ended, How, Oracle } from './oracle.js';

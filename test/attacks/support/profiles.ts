@@ -3,7 +3,7 @@ import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { silentLogger } from '../../../core/log.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { mayDemandAdvance } from '../../../operator/facts/facts.js';
-import { probeTokenPayment } from '../../../operator/facts/token-probe.js';
+import { probeTokenPayment } from '../../../operator/facts/probe-operation.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 
 /** A profile of the dev chain as the operator compiles it, with the facts that it reads from the contract. */

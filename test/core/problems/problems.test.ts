@@ -1,15 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Condition } from '../../../core/meta/meta.js';
-import { createLimited } from '../../../core/problems/limited.js';
 import {
+  createLimited,
   inOrder,
   problemsAmong,
   problemsOf,
   readinessProblem,
   withoutOrganisation,
+  shadowProblems,
   type Around,
 } from '../../../core/problems/problems.js';
-import { shadowProblems } from '../../../core/problems/shadow.js';
 import type { AnyResource } from '../../../core/resources/kinds.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aChain, anOrganisation, aPaymaster, aPolicy } from '../../build/resources.js';

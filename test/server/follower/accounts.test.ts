@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { AccountBalance } from '../../../core/usage/reserve-request.js';
 import { plusMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
-import { AccountsInUse, followedForMs } from '../../../server/follower/accounts.js';
+import type { AccountBalance } from '../../../core/usage/reserve-request.js';
+import { AccountsInUse, followedForMs } from '../../../server/follower/balances.js';
 import { anAddress, contract, funding, startMs } from '../../conformance/usage-requests.js';
 
 const wallet = anAddress(0xf2);

@@ -2,18 +2,20 @@ import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js'
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { silentLogger, type Logger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
-import { layouts } from '../../../core/paymaster/layouts.js';
 import type { LayoutId } from '../../../core/paymaster/layout.js';
-import { exposureCounter } from '../../../core/usage/counter-names.js';
-import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
-import type { AccountId, Mode, SignedPromise } from '../../../core/usage/reservation.js';
-import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
-import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { layouts } from '../../../core/paymaster/layouts.js';
 import { parseAddress, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
+import { exposureCounter } from '../../../core/usage/counter-names.js';
+import type { AccountId, Mode, SignedPromise } from '../../../core/usage/reservation.js';
+import type { ReserveRequest } from '../../../core/usage/reserve-request.js';
+import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
-import type { ChainFollowerDeps } from '../../../server/follower/chain-follower-deps.js';
+import type { ChainFollowerDeps } from '../../../server/follower/round.js';
+import { aClock } from '../../adapters/usage/clock.js';
+import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import {
   aLimit,
   anAddress,
@@ -28,11 +30,9 @@ import {
   sender,
   startMs,
 } from '../../conformance/usage-requests.js';
-import { depositOf, FakeChain, walletOf, type FakeOperation } from '../../fakes/chain.js';
 import { anExampleOperation, exampleTerms, exampleTokenTerms } from '../../core/paymaster/operations.js';
-import { aClock } from '../../adapters/usage/clock.js';
-import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { handleOpsInput } from '../../core/userop/bundles.js';
+import { depositOf, FakeChain, walletOf, type FakeOperation } from '../../fakes/chain.js';
 
 export const gweiInWei = 1_000_000_000n;
 export const otherFunding = anAddress(0xf1);

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Cursor } from '../../../core/usage/follower-step.js';
 import { gwei, type Gwei } from '../../../core/units/wei.js';
+import type { Cursor } from '../../../core/usage/follower-step.js';
 import { never } from '../../../core/usage/window.js';
-import { History } from '../../../server/follower/history.js';
-import { endedInStep, negated } from '../../../server/follower/undo.js';
+import { History, endedInStep, negated } from '../../../server/follower/history.js';
 import { aHash, seconds } from '../../conformance/usage-requests.js';
 import { aReservation } from './mined-operations.js';
 

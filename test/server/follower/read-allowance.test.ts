@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { plusMs } from '../../../core/units/time.js';
-import { ReadAllowance, readsPerSecond } from '../../../server/follower/read-allowance.js';
+import { ReadAllowance, readsPerSecond } from '../../../server/follower/new-account.js';
 import { startMs } from '../../conformance/usage-requests.js';
 
 test('each organisation may cause a limited number of reads of new balances per second', () => {

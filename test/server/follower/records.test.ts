@@ -10,7 +10,7 @@ import {
   withRecord,
   type RecordContext,
   type StepEnds,
-} from '../../../server/follower/records.js';
+} from '../../../server/follower/step-records.js';
 import { createRecordIds } from '../../../server/ledger/record-ids.js';
 import { addressOf } from '../../build/configs.js';
 

@@ -8,7 +8,7 @@ import {
   lookAfterBlocks,
   mostSuspects,
   type Suspect,
-} from '../../../server/follower/release.js';
+} from '../../../server/follower/releaser.js';
 import { aMined, aReservation } from './mined-operations.js';
 
 const id = (reservation: Reservation): string => operationId(reservation.key);

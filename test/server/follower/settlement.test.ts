@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import { gweiCeil } from '../../../core/units/wei.js';
+import { accountName } from '../../../core/usage/accounts.js';
 import { exposureCounter } from '../../../core/usage/counter-names.js';
 import type { Reservation } from '../../../core/usage/reservation.js';
-import { gweiCeil } from '../../../core/units/wei.js';
 import { nothingAsked, type Evidence } from '../../../server/follower/attribution.js';
-import { accountName, charges, usable } from '../../../server/follower/balances.js';
+import { charges, usable } from '../../../server/follower/balances.js';
 import { settle } from '../../../server/follower/settlement.js';
 import { aDigest, anAddress, contract } from '../../conformance/usage-requests.js';
 import { aMined, aReservation } from './mined-operations.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mostLookedFor } from '../../../server/follower/spent-elsewhere.js';
+import { mostLookedFor } from '../../../server/follower/step-readings.js';
 import { anAddress, chainId, seconds } from '../../conformance/usage-requests.js';
 import { accountsOf, aFollowed, anOperation, aPromise, usedOf, type Followed } from './followed.js';
 

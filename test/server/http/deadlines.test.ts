@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createDeadlines } from '../../../server/http/deadlines.js';
+import { createDeadlines } from '../../../server/http/body-admission.js';
 
 test('who is late is told so once, in the order in which they began, and who has come in time is not', async () => {
   const deadlines = createDeadlines(20);

@@ -2,8 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { connectionLimits, createHttpServer } from '../../../server/http/http-server.js';
-import { slowReadChecks, watchUnread } from '../../../server/http/unread-answers.js';
+import {
+  connectionLimits,
+  createHttpServer,
+  slowReadChecks,
+  watchUnread,
+} from '../../../server/http/http-server.js';
 import { until } from '../../support/until.js';
 
 // No test waits for the time between two checks: each makes the checks itself.

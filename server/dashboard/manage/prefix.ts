@@ -1,2 +1,0 @@
-/** Of what the service document has not. */
-export const managePrefix = '/manage/v1';
