@@ -5,7 +5,7 @@ import { createSqliteResourceStore } from '../adapters/resources/sqlite/resource
 import { copyDatabase } from '../adapters/sqlite/copy-database.js';
 import { openDatabase } from '../adapters/sqlite/database.js';
 import { createSqliteEpochMirror } from '../adapters/store/sqlite/epoch-mirror.js';
-import { defaultMaxExpirySeconds } from '../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../core/config/caps.js';
 import { DomainError } from '../core/errors.js';
 import { systemClock } from '../core/units/time.js';
 

@@ -5,11 +5,10 @@ import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './
 import { pause } from '../timers.js';
 import { createBackoff } from './backoff.js';
 import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
-import { CorruptStreamError } from './line-splitter.js';
+import { CorruptStreamError, readWatch, type KubeChange } from './watch-stream.js';
 import { compareVersions, type KubeObject } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
 import { createInstruments } from './reflector-metrics.js';
-import { readWatch, type KubeChange } from './watch-stream.js';
 
 /**
  * Keeps a local copy of one kind equal to the API server: a port of client-go's reflector.

@@ -1,6 +1,9 @@
-import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import {
+  formatManifestProblem,
+  parseManifest,
+  type ManifestObject,
+} from '../../adapters/manifests/parse-manifest.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
-import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
 import { DomainError } from '../../core/errors.js';
 import { readFiles } from '../../operator/validate/read-files.js';
 import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';

@@ -11,9 +11,8 @@ import { policyIdOf } from './ids.js';
 import { knownCycles, knownKeys, lastingCycle, type RememberedCycle } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
-import { compareAge, conflicts, rank } from './ranking.js';
+import { compareAge, conflicts, rank, tooManyItems, tooManyPolicies } from './ranking.js';
 import type { Tenant } from './tenant.js';
-import { tooManyItems, tooManyPolicies } from './too-many.js';
 
 /** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 type ServedPolicy = ConfigOfPolicy | 'invalid';

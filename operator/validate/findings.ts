@@ -1,6 +1,5 @@
 import { formatProblem } from '../../core/errors.js';
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import type { ManifestObject, ManifestProblem } from '../../adapters/manifests/parse-manifest.js';
 import type { Kind } from '../../core/resources/kinds.js';
 import type { Condition } from '../../core/meta/meta.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';

@@ -1,5 +1,4 @@
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import type { ManifestObject, ManifestProblem } from '../../adapters/manifests/parse-manifest.js';
 import { readPlatformDefaults } from '../../core/config/platform-settings.js';
 import { DomainError } from '../../core/errors.js';
 import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';

@@ -2,7 +2,7 @@ import { knownKeys } from '../../core/config/memory.js';
 import { memberOf } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
-import { tooManyPolicies } from '../../core/config/too-many.js';
+import { tooManyPolicies } from '../../core/config/ranking.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { policyObjectName } from '../../core/resources/names.js';
 import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';

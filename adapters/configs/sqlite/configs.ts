@@ -1,20 +1,14 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { contentOf } from '../../../core/config/config-hash.js';
-import type {
-  ConfigEvent,
-  ConfigStore,
-  ConfigWatch,
-  PutResult,
-  StoredConfig,
-} from '../../../core/config/config-store.js';
+import type { ConfigEvent, ConfigStore, PutResult, StoredConfig } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
 import { type AddressList, isWhole } from '../../../core/policy/address-list.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { callSafely, createDelivery } from '../../sqlite/delivery.js';
 import { checkContracts, checkSize } from '../bounds.js';
 import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js';
 import type { Database } from '../../sqlite/database.js';
+import { createSlicedWatches } from '../../sqlite/sliced-watches.js';
 
 /**
  * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs to its handler in
@@ -23,17 +17,17 @@ import type { Database } from '../../sqlite/database.js';
 export function createSqliteConfigStore(deps: { readonly db: Database; readonly clock: Clock }): ConfigStore {
   const { db, clock } = deps;
   const rows = createConfigRows(db);
-  const watchers = new Set<Watcher>();
-
-  const deliverInOrder = createDelivery();
-
-  function publish(subject: Subject, id: string, event: ConfigEvent): void {
-    // Decided now, not on delivery: a slice that is read in between holds this change already.
-    const recipients = [...watchers].filter((watcher) => watcher.isPast(subject, id));
-    deliverInOrder(() => {
-      for (const watcher of recipients) watcher.deliver(event);
-    });
-  }
+  // What others need comes first.
+  const subjects = ['list', 'chain', 'paymaster'] as const satisfies readonly Subject[];
+  const watches = createSlicedWatches<Subject, string, ConfigEvent>({
+    sliceSize,
+    slice: (subject, after = '') =>
+      nextPage(subject, after).map((row) => [
+        row.id,
+        row.isDeleted ? deleteEvent(subject, row) : putEvent(subject, row),
+      ]),
+    isAtOrBefore: (id, reached) => id <= reached,
+  });
 
   function put(
     subject: Subject,
@@ -52,7 +46,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       return { changed: true, hash, configGeneration: generation };
     });
     const row = { id, hash, generation: result.configGeneration, content: text, isDeleted: false };
-    if (result.changed) publish(subject, id, putEvent(subject, row));
+    if (result.changed) watches.publish(subject, id, putEvent(subject, row));
     return result;
   }
 
@@ -71,7 +65,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       rows.bury(subject, row, now);
       return { ...row, isDeleted: true };
     });
-    if (buried) publish(subject, id, deleteEvent(subject, buried));
+    if (buried) watches.publish(subject, id, deleteEvent(subject, buried));
   }
 
   function getLive<C>(subject: Subject, id: string): StoredConfig<C> | undefined {
@@ -132,13 +126,13 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
         rows.put('list', row, []);
         return stored?.content !== text;
       });
-      if (isNew) publish('list', hash, { type: 'put-list', list });
+      if (isNew) watches.publish('list', hash, { type: 'put-list', list });
     },
     getList: async (hash) => readList(hash),
     purgeLists: async (named, before) => {
       for (const hash of db.run(() => rows.listsBefore(before))) {
         if (named.has(hash) || !db.transaction(() => rows.deleteList(hash, before))) continue;
-        publish('list', hash, { type: 'delete-list', hash });
+        watches.publish('list', hash, { type: 'delete-list', hash });
       }
       return new Set([...named].filter((hash) => readList(hash) === undefined));
     },
@@ -150,62 +144,9 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       return row && parse<PaymasterConfig>(row);
     },
 
-    watch: (handler) => watch(handler),
+    watch: (handler) => ({ ...watches.watch(subjects, handler), confirmedAt: () => clock.now() }),
   };
-
-  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
-    // What others need comes first. A slice ends at an id: changes at or before it are
-    // delivered at once; the slice that reads the rest delivers the changes behind it.
-    const progress: Record<Subject, string> = { list: '', chain: '', paymaster: '' };
-    const isComplete: Record<Subject, boolean> = { list: false, chain: false, paymaster: false };
-    const watcher: Watcher = {
-      isPast: (subject, id) => isComplete[subject] || id <= progress[subject],
-      deliver: (event) => {
-        if (watchers.has(watcher)) callSafely(() => handler(event));
-      },
-    };
-    watchers.add(watcher);
-
-    async function read(subject: Subject): Promise<void> {
-      while (watchers.has(watcher) && !isComplete[subject]) {
-        deliverInOrder(() => readSlice(subject));
-        if (!isComplete[subject]) await new Promise((resolve) => setImmediate(resolve));
-      }
-    }
-
-    function readSlice(subject: Subject): void {
-      const page = nextPage(subject, progress[subject]);
-      progress[subject] = page.at(-1)?.id ?? progress[subject];
-      isComplete[subject] = page.length < sliceSize;
-      for (const row of page)
-        watcher.deliver(row.isDeleted ? deleteEvent(subject, row) : putEvent(subject, row));
-    }
-
-    async function readAll(): Promise<void> {
-      // Not before the caller has received its watch: a handler may want to stop it.
-      await Promise.resolve();
-      await read('list');
-      await read('chain');
-      await read('paymaster');
-    }
-
-    const synced = readAll();
-    // A caller that awaits it sees the failure. A watch that nobody awaits must not end the process.
-    synced.catch(() => {});
-    return {
-      synced,
-      confirmedAt: () => clock.now(),
-      stop: () => {
-        watchers.delete(watcher);
-      },
-    };
-  }
 }
-
-type Watcher = {
-  isPast(subject: Subject, id: string): boolean;
-  deliver(event: ConfigEvent): void;
-};
 
 const sliceSize = 500;
 

@@ -1,10 +1,9 @@
-import { parseInstant, type EpochMs } from '../../units/time.js';
+import { cycleUnits, parseInstant, type EpochMs } from '../../units/time.js';
 import { given } from '../../units/given.js';
-import { needsPrice, formatAmount, unitOf } from '../../usage/units.js';
+import { formatAmount, needsPrice, unitOf } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import { pass } from '../../refusal.js';
-import type { PolicyIdentity, PolicyKind, Glance, GlanceAt } from '../kind.js';
-import { budgets } from './budget.js';
+import type { Glance, GlanceAt, PolicyIdentity, PolicyKind } from '../kind.js';
 import { cycleOf, decideCycle } from './cycle.js';
 import {
   compileOperationLimits,
@@ -90,7 +89,33 @@ export const spendingLimit = {
       decide: ({ operationLimits = [] }, facts) => decideOperationLimits(operationLimits, facts),
     },
   },
-  budgets,
+  /**
+   * A budget is a limit in dollars. All that decides where it counts is in its spec: paymasters are compiled one by one, and have to agree.
+   * So no Organisation that is made again restarts it. `assumeUsed` counts at once, also before `restartedAt` has come: too little is spent then, never too much.
+   */
+  budgets: {
+    problem({ usd, ...cycle }, where) {
+      const at = { cycle: where, threshold: `${where}.usd` };
+      return limitProblem({ ...cycle, threshold: usd, thresholdType: 'USD' }, at);
+    },
+    compile({ name, usd, cycleDuration, calendar, restartedAt, assumeUsed, enforcement }, policyId) {
+      return {
+        policyId,
+        name,
+        budget: true,
+        scope: 'PAYMASTER',
+        threshold: usd,
+        thresholdType: 'USD',
+        startMs: parseInstant(restartedAt ?? '') ?? (0 as EpochMs),
+        ...given({
+          durationMs: cycleDuration && cycleDuration.value * cycleUnits[cycleDuration.unit],
+          calendar,
+          assumeUsed,
+          shadow: enforcement === 'Shadow' ? (true as const) : undefined,
+        }),
+      };
+    },
+  },
   isCounted,
   counts: {
     modes: ['SPONSORED'],

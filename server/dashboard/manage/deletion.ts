@@ -1,7 +1,7 @@
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { arrayOf, record, type JsonSchema } from '../../../core/schema/json-schema.js';
 import type { Resources } from '../../../core/resources/kinds.js';
-import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../../../core/config/caps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
