@@ -230,7 +230,7 @@ async function startParts(
   await warnOfOtherChain(console, devChain.chainId, resources);
   await refusePublicKeys(resources, signers);
   const authToken = await ensureAuthToken({ config, directory, resources });
-  // It works for whoever is on this machine, as everybody behind a proxy seems to be.
+  // The code works only on this machine, and behind a proxy every caller seems to be on it.
   if (authToken !== undefined && config.publicUrl === undefined)
     signIn = createSignInCode({ authToken, clock });
 

@@ -16,7 +16,7 @@ import { createInstruments } from './reflector-metrics.js';
  * - Starts with a streamed list (WatchList) and falls back to pages of 500 if the server does not support it.
  * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that this version is
  *   gone.
- * - Without a definition (404) it asks every two seconds: an installation brings it, and others wait for what comes with it.
+ * - Without a definition (404) it asks every two seconds: an installation adds it, and other parts wait for its objects.
  * - Never gives up: connection errors, 429 and 5xx are retried for ever with jittered back-off and Retry-After.
  * - A line that is not an event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
  * - Asks for the current version after a failure, and lists again when it is older than the copy's (a restored etcd).

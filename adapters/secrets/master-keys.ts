@@ -68,8 +68,8 @@ async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {
 const everyMs = 5_000;
 
 /**
- * The key that seals sessions of the console, as it is mounted now. A new one ends all sessions. While the file cannot be read the
- * former key goes on. Rejects when there is none at the start.
+ * The key that seals sessions of the console, as it is mounted now. A new one ends all sessions. While the file cannot be read, the
+ * last key that was read is used. Rejects when the file cannot be read at the start.
  */
 export async function createSessionKey({
   directory,

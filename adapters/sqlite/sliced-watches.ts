@@ -1,6 +1,6 @@
 /** What is stored of one sort, to read in slices. */
 type Stored<Sort, Key, Event> = {
-  /** The next events after a key, in the order of the keys. Fewer than `sliceSize`: there are no more. */
+  /** The next events after a key, in the order of the keys. A slice with fewer than `sliceSize` is the last. */
   readonly slice: (sort: Sort, after: Key | undefined) => readonly (readonly [Key, Event])[];
   readonly sliceSize: number;
   readonly isAtOrBefore: (key: Key, reached: Key) => boolean;

@@ -190,7 +190,7 @@ function keepLast(
   return object.spec.enforcement === 'Shadow' ? base : { ...base, served: 'invalid' };
 }
 
-/** Whether a policy refuses is not a part of what it says: also one that keeps its last form is enforced as its spec says now. */
+/** `enforcement` is always that of the current spec, also for a policy that is served in its last valid form. */
 function enforcedAs({ spec }: PaymasterPolicy, { policyType, config }: ConfigOfPolicy): ConfigOfPolicy {
   const { shadow: _, ...enforced } = config;
   return { policyType, config: spec.enforcement === 'Shadow' ? { ...enforced, shadow: true } : enforced };

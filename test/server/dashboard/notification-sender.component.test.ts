@@ -10,7 +10,7 @@ import { noMetrics } from '../../../core/metrics.js';
 import type { Message } from '../../../core/notifications/message.js';
 import type { AnyResource } from '../../../core/resources/kinds.js';
 import type { OrganisationSpec } from '../../../core/resources/organisation.js';
-import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../../core/policy/spending-limit/schema.js';
 import { createNotificationSender } from '../../../server/dashboard/notifications/sender.js';
 import type { Sources } from '../../../server/dashboard/notifications/situation.js';
 import { createStates } from '../../../server/dashboard/notifications/states.js';
