@@ -1,17 +1,16 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseDocument } from 'yaml';
 import type { Logger } from '../../core/log.js';
-import { invalidInput, messageOf, quote } from '../../core/errors.js';
+import { messageOf } from '../../core/errors.js';
 import { noMetrics, type Metrics } from '../../core/metrics.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { given } from '../../core/units/given.js';
 import { loadCurve, recoverWith, type Curve } from './curve.js';
+import { readSignerText } from './description.js';
 import { readKeyFile, type KeyFileAccess } from './file/key-file.js';
-import type { Environment, OpenSigner, RemoteLimits, SignerText } from './kind.js';
-import { signerKinds, type SignerKindName } from './kinds.js';
+import type { Environment, OpenSigner, RemoteLimits } from './kind.js';
+import { signerKinds } from './kinds.js';
 import { createSignerInstruments } from './signer-instruments.js';
-import { isObject } from '../../core/schema/json-value.js';
 
 export type SignersOptions = {
   /** Directory of signers' files; a profile names one of them. Absent: signers come from `environment` only. */
@@ -176,35 +175,6 @@ function describe(entries: ReadonlyMap<string, Entry>) {
   return signersOf(entries).map(
     ({ name, signer: { address, implementation } }) => `${name} ${address} ${implementation}`,
   );
-}
-
-/**
- * What a file of the signer directory says: YAML or JSON with `kind`, or the key itself. `origin` names the file in the error. A text
- * that is neither is taken for a damaged key: it is never quoted.
- */
-function readSignerText(text: string, origin: string): SignerText & { readonly kind: SignerKindName } {
-  const value = parseFields(text);
-  if (value === undefined) return { kind: 'file', text, fields: {} };
-  const { kind, ...fields } = value;
-  if (!isSignerKind(kind))
-    throw invalidInput({
-      field: `${origin}: kind`,
-      expected: `one of ${Object.keys(signerKinds).join(', ')}`,
-      ...(typeof kind === 'string' && kind.length < 32 ? { value: quote(kind) } : {}),
-    });
-  return { kind, text, fields };
-}
-
-/** Undefined when the text has no fields. Every value stays the text that was written: an address must not become a number. */
-function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {
-  const document = parseDocument(text, { schema: 'failsafe', prettyErrors: false, logLevel: 'silent' });
-  if (document.errors.length > 0) return undefined;
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
-  return isObject(value) ? value : undefined;
-}
-
-function isSignerKind(name: unknown): name is SignerKindName {
-  return typeof name === 'string' && Object.hasOwn(signerKinds, name);
 }
 
 /** Mounted Secrets are swapped within about a minute. */
