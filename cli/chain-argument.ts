@@ -1,4 +1,4 @@
-import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
+import { formatManifestProblem } from '../adapters/manifests/parse-manifest.js';
 import { DomainError } from '../core/errors.js';
 import type { ChainSpec } from '../core/resources/chain.js';
 import { validateResource } from '../core/resources/validate.js';

@@ -1,4 +1,4 @@
-import { kubeSettings, readKubeAccess } from '../adapters/kube/access.js';
+import { kubeSettings, readKubeAccess } from '../adapters/kube/credentials.js';
 import {
   chainUrlDirectory,
   keyDirectory,

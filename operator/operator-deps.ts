@@ -1,5 +1,5 @@
 import type { Ambient } from '../core/ambient.js';
-import type { Chains } from '../core/chain/chains.js';
+import type { Chains } from '../core/chain/chain.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';

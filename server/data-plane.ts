@@ -4,7 +4,7 @@ import { createGasEstimator } from '../adapters/estimator/estimator.js';
 import { createTokenPaymentChecker } from '../adapters/estimator/token-payment.js';
 import { createPrices, type KeptPrices, type PricesDeps } from '../adapters/price/prices.js';
 import type { Ambient } from '../core/ambient.js';
-import type { Chains } from '../core/chain/chains.js';
+import type { Chains } from '../core/chain/chain.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Passes } from '../core/config/pass.js';

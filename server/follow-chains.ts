@@ -1,5 +1,5 @@
 import type { Ambient } from '../core/ambient.js';
-import type { Chains } from '../core/chain/chains.js';
+import type { Chains } from '../core/chain/chain.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { PolicyHosts } from '../core/policy/policy-hosts.js';
 import type { Reports } from '../core/policy/reports.js';

@@ -15,10 +15,12 @@ import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
 import { startAll, type Stops } from '../adapters/process/stops.js';
 import { createAnnouncedKeys } from '../adapters/secrets/announced-keys.js';
-import { createSessionKey } from '../adapters/secrets/session-key.js';
-import { readMountedKeys, readMountedWebhookKeys } from '../adapters/secrets/master-keys.js';
-import { keepFresh } from '../adapters/signer/keep-fresh.js';
-import { loadSigners } from '../adapters/signer/signers.js';
+import {
+  createSessionKey,
+  readMountedKeys,
+  readMountedWebhookKeys,
+} from '../adapters/secrets/master-keys.js';
+import { keepFresh, loadSigners } from '../adapters/signer/signers.js';
 import { createKubeConfigStore } from '../adapters/configs/kubernetes/configs.js';
 import { createKubeResourceStore } from '../adapters/resources/kubernetes/resources.js';
 import { createFileEpochMirror } from '../adapters/store/file-epoch-mirror.js';

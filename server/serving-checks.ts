@@ -1,4 +1,4 @@
-import type { ChainEndpoint } from '../core/chain/chains.js';
+import type { ChainEndpoint } from '../core/chain/chain.js';
 import { isDomainError } from '../core/errors.js';
 import type { ReleaseFacts } from '../core/release-facts.js';
 import { given } from '../core/units/given.js';

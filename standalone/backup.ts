@@ -5,7 +5,7 @@ import { createSqliteResourceStore } from '../adapters/resources/sqlite/resource
 import { copyDatabase } from '../adapters/sqlite/copy-database.js';
 import { openDatabase } from '../adapters/sqlite/database.js';
 import { createSqliteEpochMirror } from '../adapters/store/sqlite/epoch-mirror.js';
-import { defaultMaxExpirySeconds } from '../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../core/config/caps.js';
 import { DomainError } from '../core/errors.js';
 import { systemClock } from '../core/units/time.js';
 
@@ -23,8 +23,8 @@ export type Backup = {
 
 /**
  * Copies a data directory, of a process that may run, into a new or empty one: to back it up, and to restore it. The copy is a data
- * directory whose usage data count as lost: whoever starts on it signs nothing until every promise of before has expired, because
- * nobody knows what was promised after it was made. Throws INVALID_INPUT, NOT_FOUND, ALREADY_EXISTS, UNAVAILABLE.
+ * directory whose usage data count as lost: a process that starts on it signs nothing until every promise made before has expired,
+ * because nobody knows what was promised after the copy was made. Throws INVALID_INPUT, NOT_FOUND, ALREADY_EXISTS, UNAVAILABLE.
  */
 export async function copyDataDirectory(from: string, to: string): Promise<Backup> {
   for (const name of databases)

@@ -14,6 +14,10 @@ import { manifestManager } from '../adapters/manifests/apply-manifests.js';
 import { ownersOf } from '../core/resources/managed-fields.js';
 import { isConditionTrue } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
+import type { Logger } from '../core/log.js';
+import type { Console } from './console.js';
+import { writePrivateFile, type DataDirectory } from './data-directory.js';
+import { fieldOf } from '../core/schema/json-value.js';
 
 /** What a script needs to call this instance; the paymaster's fields are absent until a paymaster exists. */
 export type Connection = {
@@ -147,8 +151,8 @@ function callableWithoutArguments({
 }
 
 function isFunctionWithoutArguments(entry: unknown): entry is { readonly name: string } {
-  if (typeof entry !== 'object' || entry === null || !('name' in entry) || !('inputs' in entry)) return false;
-  return typeof entry.name === 'string' && Array.isArray(entry.inputs) && entry.inputs.length === 0;
+  const inputs = fieldOf(entry, 'inputs');
+  return typeof fieldOf(entry, 'name') === 'string' && Array.isArray(inputs) && inputs.length === 0;
 }
 
 function byName(a: Paymaster | SmartContract, b: Paymaster | SmartContract): number {
@@ -157,4 +161,48 @@ function byName(a: Paymaster | SmartContract, b: Paymaster | SmartContract): num
     `${b.metadata.namespace}/${b.metadata.name}`,
   ];
   return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Keeps connection.json current while the instance runs: keys are rotated, and refused resources are corrected. */
+export function createConnectionFile(deps: {
+  readonly describe: () => Promise<Connection>;
+  readonly directory: Pick<DataDirectory, 'connectionFile'>;
+  readonly console: Pick<Console, 'line'>;
+  readonly log: Logger;
+}) {
+  const { connectionFile } = deps.directory;
+  let written = '';
+  let running: Promise<void> | undefined;
+  let isAsked = false;
+
+  async function write(): Promise<{ readonly connection: Connection; readonly isChanged: boolean }> {
+    const connection = await deps.describe();
+    const text = `${JSON.stringify(connection, null, 2)}\n`;
+    const isChanged = text !== written;
+    if (isChanged) writePrivateFile(connectionFile, text);
+    written = text;
+    return { connection, isChanged };
+  }
+
+  async function refresh(): Promise<void> {
+    while (isAsked) {
+      isAsked = false;
+      try {
+        if ((await write()).isChanged) deps.console.line(`connection facts have changed: ${connectionFile}`);
+      } catch (error) {
+        // Stores close during a write while the instance stops; if the disk is full, everything else reports it too.
+        deps.log.warn('connection facts not written', { error });
+      }
+    }
+    running = undefined;
+  }
+
+  return {
+    write: async (): Promise<Connection> => (await write()).connection,
+    /** Writes the file again if something in it has changed, and says so; runs one write at a time. Never throws. */
+    refresh(): void {
+      isAsked = true;
+      running ??= refresh();
+    },
+  };
 }

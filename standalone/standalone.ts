@@ -1,13 +1,12 @@
 import { createChains } from '../adapters/chain/chains.js';
 import { createLogger } from '../adapters/log/pino-logger.js';
-import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
+import { formatManifestProblem } from '../adapters/manifests/parse-manifest.js';
 import { createManifestSource, type ManifestSource } from '../adapters/manifests/manifest-source.js';
 import { createMetrics } from '../adapters/metrics/prometheus.js';
 import type { Running } from '../adapters/process/run-process.js';
 import { startAll, type Stops } from '../adapters/process/stops.js';
 import { createFileConnectionSecrets } from '../adapters/secrets/file-secrets.js';
-import { keepFresh } from '../adapters/signer/keep-fresh.js';
-import { loadSigners } from '../adapters/signer/signers.js';
+import { keepFresh, loadSigners } from '../adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../adapters/configs/sqlite/configs.js';
 import { openDatabase } from '../adapters/sqlite/database.js';
 import { openOrSetAside } from '../adapters/sqlite/set-aside.js';
@@ -31,22 +30,19 @@ import { createRecentRefusals } from '../server/ops/recent-refusals.js';
 import { createServer } from '../server/server.js';
 import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
-import { describeConnection } from './connection.js';
-import { createConnectionFile } from './connection-file.js';
-import { reportLife } from './life.js';
+import { createConnectionFile, describeConnection } from './connection.js';
+import { reportLife, reportOpenSponsorship } from './life.js';
 import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
 import { createOwnHosts, createPublicHost } from './own-hosts.js';
 import { openDataDirectory, type DataDirectory } from './data-directory.js';
 import { loadMasterKeys, loadSessionKey } from './master-keys.js';
-import { reportOpenSponsorship } from './open-sponsorship.js';
 import { printBanner, printProblems } from './banner.js';
 import { startBundlerBeside } from './bundler/beside.js';
 import { startDevChain } from './dev-chain.js';
-import { ensureAuthToken } from './auth-token.js';
+import { createSignInCode, ensureAuthToken, type SignInCode } from './auth-token.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
 import { explained, refuseBusyPort, refuseMissingManifests, refusePublicKeys } from './start-error.js';
-import { createSignInCode, type SignInCode } from './sign-in-code.js';
 import { createStatusEndpoint } from './status/endpoint.js';
 import { readStatus } from './status/status.js';
 
@@ -234,7 +230,7 @@ async function startParts(
   await warnOfOtherChain(console, devChain.chainId, resources);
   await refusePublicKeys(resources, signers);
   const authToken = await ensureAuthToken({ config, directory, resources });
-  // It works for whoever is on this machine, as everybody behind a proxy seems to be.
+  // The code works only on this machine, and behind a proxy every caller seems to be on it.
   if (authToken !== undefined && config.publicUrl === undefined)
     signIn = createSignInCode({ authToken, clock });
 

@@ -1,5 +1,4 @@
-import type { Chain } from '../../core/chain/chain.js';
-import type { ChainEndpoint, Chains } from '../../core/chain/chains.js';
+import type { Chain, ChainEndpoint, Chains } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import type { Clock } from '../../core/units/time.js';
 import { createRpc, type RpcDeps, type Sender } from './json-rpc.js';

@@ -1,10 +1,10 @@
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError, quote } from '../../core/errors.js';
-import type { ChainEndpoint } from '../../core/chain/chains.js';
+import type { ChainEndpoint } from '../../core/chain/chain.js';
 import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 import { basicAuth } from '../http-exchange.js';
+import { createMountedFile } from '../mounted-file.js';
 
 /** Where calls of one chain go, in order of preference. Asked before each call; never empty. */
 export type UrlSource = () => Promise<readonly Target[]>;
@@ -21,8 +21,6 @@ export type Target = {
 
 type SourceDeps = { readonly log: Logger; readonly clock: Clock; readonly urlDirectory?: string };
 
-/** A mounted file is checked at most this often. Kubernetes takes up to a minute to swap mounted secrets anyway. */
-const recheckMs = 1_000;
 const fileNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
 /** Targets of an endpoint: its `urls`, or the lines of its `file`, which is read again when it changes; one of them with `only`. */
@@ -60,25 +58,15 @@ function watchedFile(chainId: number, file: string, { log, clock, urlDirectory }
       'INVALID_INPUT',
       `rpc.file of chain ${chainId} needs a directory of URL files, and none is configured`,
     );
-  const path = join(urlDirectory, file);
-  let known: { readonly version: string; readonly targets: readonly Target[] } | undefined;
-  let checkedAt = -Infinity;
-
-  return async () => {
-    if (known !== undefined && clock.now() - checkedAt < recheckMs) return known.targets;
-    try {
-      const { mtimeMs, ino, size } = await stat(path);
-      const version = `${mtimeMs}:${ino}:${size}`;
-      if (known?.version !== version)
-        known = { version, targets: parseLines(await readFile(path, 'utf8'), chainId, file) };
-    } catch (cause) {
-      // A file that is being replaced, or that an edit broke, must not cut off a chain that worked a second ago.
-      if (known === undefined) throw unreadable(chainId, file, cause);
-      log.warn('chain URL file not usable, keeping the last one', { chainId, file });
-    }
-    checkedAt = clock.now();
-    return known.targets;
-  };
+  const read = createMountedFile(join(urlDirectory, file), {
+    clock,
+    parse: (text) => parseLines(text, chainId, file),
+    onUnusable: () => log.warn('chain URL file not usable, keeping the last one', { chainId, file }),
+  });
+  return () =>
+    read().catch((cause: unknown) => {
+      throw unreadable(chainId, file, cause);
+    });
 }
 
 function unreadable(chainId: number, file: string, cause: unknown): DomainError {

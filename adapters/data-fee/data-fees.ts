@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ambient } from '../../core/ambient.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import type { DataFeeReading, DataFees } from '../../core/chain/data-fee/data-fees.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';

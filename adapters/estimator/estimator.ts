@@ -6,12 +6,17 @@ import {
   type EstimateRequest,
   type GasEstimator,
 } from '../../core/userop/estimator.js';
-import { createEarlierNeeds } from './earlier-needs.js';
+import { createEarlierNeeds, simulateLimits } from './simulation.js';
 import { createEthCallGas, type EthCallGas } from './eth-call-gas.js';
-import { estimateByBundler } from './bundler.js';
-import { OverridesUnsupported, estimationFailed } from './simulate-handle-op.js';
+import { estimationFailed, OverridesUnsupported, withSignature } from './simulate-handle-op.js';
 import { createSimulators, type Reached, type SimulatorsDeps } from './simulators.js';
-import { simulateLimits } from './simulation.js';
+import { DomainError, quote } from '../../core/errors.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
+import { fieldOf } from '../../core/schema/json-value.js';
+import { larger } from '../../core/units/wei.js';
+import { renderUserOperation } from '../../core/userop/render.js';
+import { RpcError } from '../chain/node-errors.js';
+import { explainMessage } from './revert-reason.js';
 
 type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
 
@@ -89,4 +94,51 @@ function withDataFeeFound(request: EstimateRequest, asked: Promise<Estimate>): E
 /** Our own limits, with the preVerificationGas of the bundler where that is higher: it contains the data fee. */
 function withDataFeeOf({ preVerificationGas: bundlers }: Estimate, simulated: Estimate): Estimate {
   return bundlers > simulated.preVerificationGas ? { ...simulated, preVerificationGas: bundlers } : simulated;
+}
+
+/** ERC-7769 codes by which a bundler refuses an operation, as opposed to failing itself. */
+const refusals: ReadonlySet<number> = new Set([
+  -32500, -32501, -32502, -32503, -32504, -32505, -32507, -32521, -32602,
+]);
+
+export type Bundler = Pick<Chain, 'request'>;
+
+/**
+ * Limits by a bundler's `eth_estimateUserOperationGas`: for chains whose node cannot simulate, and for roll-ups whose
+ * data fee only the bundler knows. A refusal is DomainError ESTIMATION_FAILED with the bundler's words.
+ */
+export async function estimateByBundler(bundler: Bundler, request: EstimateRequest): Promise<Estimate> {
+  const { op, entryPoint, entryPointVersion, paymasterAndData, minVerificationGasLimit } = request;
+  const signed = {
+    ...withSignature(op),
+    // The marker of EIP-7702 in the only form that ERC-7769 knows: alto refuses the padded one.
+    initCode: op.initCode === eip7702Factory ? '0x7702' : op.initCode,
+  } as const;
+  const rendered = renderUserOperation(signed, entryPointVersion, paymasterAndData ?? '0x');
+  const answer = await ask(bundler, [rendered, entryPoint]);
+  return {
+    callGasLimit: gasField(answer, 'callGasLimit'),
+    verificationGasLimit: larger(gasField(answer, 'verificationGasLimit'), minVerificationGasLimit),
+    preVerificationGas: gasField(answer, 'preVerificationGas'),
+  };
+}
+
+async function ask(bundler: Bundler, params: readonly unknown[]): Promise<unknown> {
+  try {
+    return await bundler.request('eth_estimateUserOperationGas', params);
+  } catch (error) {
+    if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) throw error;
+    if (!refusals.has(error.cause.code)) throw error;
+    const { text, remedy } = explainMessage(error.cause.message);
+    throw estimationFailed(text, remedy);
+  }
+}
+
+function gasField(answer: unknown, field: string): bigint {
+  const value = fieldOf(answer, field);
+  if (typeof value === 'string' && /^0x[0-9a-fA-F]{1,32}$/.test(value)) return BigInt(value);
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
+  throw new DomainError('UNAVAILABLE', `the bundler's ${field} must be a hex quantity, got ${quote(value)}`, {
+    reason: 'BUNDLER_UNAVAILABLE',
+  });
 }

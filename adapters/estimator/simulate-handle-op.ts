@@ -5,8 +5,9 @@ import { CallReverted, type Chain, type StateOverride } from '../../core/chain/c
 import { DomainError } from '../../core/errors.js';
 import type { EntryPointRules } from '../../core/entry-point/rules.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
 import { zeroAddress, type Address } from '../../core/units/address.js';
-import { hexQuantity, isHexBytes, type Hex } from '../../core/units/hex.js';
+import { bytesToHex, hexQuantity, isHexBytes, type Hex } from '../../core/units/hex.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -235,6 +236,14 @@ function toResult(values: { readonly [name: string]: unknown }): SimulationResul
     targetSuccess: values['targetSuccess'] === true,
     targetResult: asHex(String(values['targetResult'])),
   };
+}
+
+/**
+ * The operation with a signature from which accounts can recover a signer. Bytes that cannot be a signature would revert; a wrong
+ * signature is only reported.
+ */
+export function withSignature<Op extends { readonly signature: Hex }>(op: Op): Op {
+  return op.signature === '0x' ? { ...op, signature: bytesToHex(stubSignature()) } : op;
 }
 
 /** `remedy` says what the caller can do, if that is better known than what the beginning of `reason` tells. */

@@ -1,21 +1,20 @@
 import { AbiCoder } from 'ethers/abi';
+import { LRUCache } from 'lru-cache';
 import { isDomainError } from '../../core/errors.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
-import { stubSignature } from '../../core/paymaster/signature.js';
 import { userOpHash } from '../../core/entry-point/user-op-hash.js';
-import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import type { Hex } from '../../core/units/hex.js';
 import { executeUserOpSelector } from '../../core/userop/account-functions.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { finesUnusedGas } from '../../core/entry-point/gas.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { Measured } from './candidates.js';
-import { behavesAlike, confirm } from './confirmation.js';
-import type { EarlierNeeds, Needs } from './earlier-needs.js';
+import { behavesAlike, confirm, type Measured } from './confirmation.js';
 import type { EthCallGas, MeasuringLimits } from './eth-call-gas.js';
 import { explainRevert } from './revert-reason.js';
-import { GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
+import { GasCapped, withSignature, type SimulationResult, type Simulator } from './simulate-handle-op.js';
+import { larger } from '../../core/units/wei.js';
 
 /**
  * Limits of an operation by simulation. There are two measurements: the operation itself, and the operation without gas for
@@ -39,7 +38,7 @@ export async function simulateLimits(
   const callGas = op.callData === '0x' ? 0n : spentByCall({ op, whole, base }, request.entryPointVersion);
   const limits = {
     callGasLimit: withMargin(callGas),
-    verificationGasLimit: atLeast(withMargin(whole.preOpGas), request.minVerificationGasLimit),
+    verificationGasLimit: larger(withMargin(whole.preOpGas), request.minVerificationGasLimit),
     preVerificationGas: preVerificationGas(op, paymasterAndData),
   };
   if (op.callData !== '0x' && !base.targetSuccess) {
@@ -98,14 +97,11 @@ function isConfirmed(tried: Tried | undefined, measured: Measured, request: Esti
 
 function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalUserOperation {
   return {
-    ...op,
+    ...withSignature(op),
     ...measuring,
     // 1 wei per gas, so the payment in wei equals the gas, and every deposit is large enough.
     maxFeePerGas: 1n,
     maxPriorityFeePerGas: 1n,
-    // Accounts recover a signer from it. Bytes that cannot be a signature would revert; a wrong signature is only
-    // reported.
-    signature: op.signature === '0x' ? bytesToHex(stubSignature()) : op.signature,
   };
 }
 
@@ -150,6 +146,31 @@ function withHalfMargin(gas: bigint): bigint {
   return (gas * 21n) / 20n + 2_500n;
 }
 
-function atLeast(value: bigint, least: bigint): bigint {
-  return value > least ? value : least;
+/** Gas that an operation was seen to use, with plenty of limits. */
+export type Needs = { readonly callGas: bigint; readonly preOpGas: bigint };
+
+/**
+ * What operations like this one needed before. An estimate confirms its limits by a last simulation, for which it
+ * normally has to know the results of the first ones. Where an earlier operation of the same kind tells what to expect,
+ * that simulation is made at once, with less than the limits that are then found; so a wrong expectation costs a call,
+ * and never changes an estimate.
+ */
+type EarlierNeeds = ReturnType<typeof createEarlierNeeds>;
+
+const most = 1_000;
+
+export function createEarlierNeeds() {
+  const kept = new LRUCache<string, Needs>({ max: most });
+  return {
+    of: (request: EstimateRequest): Needs | undefined => kept.get(kindOf(request)),
+    note: (request: EstimateRequest, needs: Needs): void => void kept.set(kindOf(request), needs),
+  };
+}
+
+/** Operations of one kind: the account's function and its first argument, often the called contract; and sizes. */
+function kindOf({ chainId, entryPoint, op, paymasterAndData = '0x' }: EstimateRequest): string {
+  const call = op.callData.slice(0, 74);
+  const factory = op.initCode.slice(0, 42);
+  const sizes = [op.callData.length, op.initCode.length, paymasterAndData.length];
+  return [chainId, entryPoint, factory, call, ...sizes].join(' ');
 }

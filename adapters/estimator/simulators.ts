@@ -1,5 +1,4 @@
-import type { Chains } from '../../core/chain/chains.js';
-import type { Chain } from '../../core/chain/chain.js';
+import type { Chain, Chains } from '../../core/chain/chain.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';

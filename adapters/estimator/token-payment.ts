@@ -1,7 +1,6 @@
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import { isDomainError } from '../../core/errors.js';
 import { encodeCall } from '../../core/paymaster/abi.js';
-import { stubSignature } from '../../core/paymaster/signature.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import {
   decidePayment,
@@ -10,7 +9,7 @@ import {
   type SimulatedPayment,
 } from '../../core/paymaster/token-payment.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
-import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import type { Hex } from '../../core/units/hex.js';
 import type {
   GroundRequest,
   PaymentGround,
@@ -19,7 +18,7 @@ import type {
 } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { simulationError } from './eth-call-gas.js';
-import { estimationFailed, type Simulator } from './simulate-handle-op.js';
+import { estimationFailed, withSignature, type Simulator } from './simulate-handle-op.js';
 import { createSimulators, type SimulatorsDeps } from './simulators.js';
 
 /**
@@ -95,7 +94,7 @@ type Reads = ReturnType<typeof readsOf>;
 
 /** Values that the token answers: now, after the call of an operation that pays for itself, and after a payment. */
 function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentRequest, block: number) {
-  const trial = signed(trialOf(op, terms).op);
+  const trial = withSignature(trialOf(op, terms).op);
   // 1 wei per gas: the simulated deposit is enough for it, and the account's own balance is not touched.
   const unpaid = { ...trial, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
   const simulateAt = async (simulated: FinalUserOperation, paymasterAndData: Hex, data: Hex) => {
@@ -148,13 +147,6 @@ async function trialData({ codec, op, terms, sign, inTail }: TokenPaymentRequest
   const item = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
   const data = codec.encode(trial.op, trial.terms, await sign(item));
   return inTail === true ? signatureToTail(data) : data;
-}
-
-/**
- * Accounts recover a signer from it. Bytes that cannot be a signature would revert; a wrong signature is only reported.
- */
-function signed(op: FinalUserOperation): FinalUserOperation {
-  return op.signature === '0x' ? { ...op, signature: bytesToHex(stubSignature()) } : op;
 }
 
 async function groundOf(

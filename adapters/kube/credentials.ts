@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../../core/units/time.js';
-import { readServiceAccount, type ServiceAccountFiles } from './service-account.js';
 import type { CredentialSource, KubeCredentials } from './transport.js';
+import { optional, text, type Settings } from '../../core/settings.js';
 
 /** Where a component finds its API server. */
-export type KubeAccess =
+type KubeAccess =
   | { readonly from: 'service-account'; readonly files: ServiceAccountFiles }
   | { readonly from: 'kubeconfig'; readonly file: string; readonly context?: string };
 
@@ -57,4 +59,49 @@ function rereading(read: () => Promise<KubeCredentials>, clock: Clock): Credenti
       return (reading ??= readOnce());
     },
   };
+}
+
+/** How a pod finds its API server: the mounted service account and the address of the `kubernetes` Service. */
+type ServiceAccountFiles = {
+  /** Holds `token`, `ca.crt` and `namespace`. */
+  readonly directory: string;
+  readonly host: string;
+  readonly port: string;
+};
+
+const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Reads the mounted token and certificate authority; throws when a file is missing or empty, naming it. */
+async function readServiceAccount(files: ServiceAccountFiles): Promise<KubeCredentials> {
+  const [token, ca] = await Promise.all([
+    readText(join(files.directory, 'token')),
+    readText(join(files.directory, 'ca.crt')),
+  ]);
+  const host = files.host.includes(':') ? `[${files.host}]` : files.host;
+  return { server: `https://${host}:${files.port}`, ca, authorization: `Bearer ${token}` };
+}
+
+async function readText(path: string): Promise<string> {
+  const text = (await readFile(path, 'utf8')).trim();
+  if (text === '') throw new Error(`${path} is empty: is the service account mounted?`);
+  return text;
+}
+
+/** Without `KUBECONFIG`, the service account of the pod. */
+export const kubeSettings = {
+  file: optional('KUBECONFIG', 'The file that names the cluster, outside of a pod.'),
+  host: optional('KUBERNETES_SERVICE_HOST', 'The host of the API server, in a pod.'),
+  port: text('KUBERNETES_SERVICE_PORT', 'The port of the API server, in a pod.', '443'),
+  directory: text(
+    'PAYMASTER_SERVICE_ACCOUNT_DIR',
+    'The directory of token and certificate, in a pod.',
+    serviceAccountDirectory,
+  ),
+};
+
+export function readKubeAccess(settings: Settings): KubeAccess {
+  const { file, host = '', port, directory } = settings.read(kubeSettings);
+  if (file !== undefined) return { from: 'kubeconfig', file };
+  if (host === '') settings.mistake('KUBECONFIG', 'set outside of a pod: the file that names the cluster');
+  return { from: 'service-account', files: { directory, host, port } };
 }

@@ -43,6 +43,13 @@ export async function mapErrors<T>(what: string, run: () => Promise<T>): Promise
   }
 }
 
+/** Somebody else has made, changed or deleted the object meanwhile. */
+export function isRace(error: unknown): boolean {
+  return error instanceof DomainError && races.has(error.code);
+}
+
+const races: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND']);
+
 /** As {@link mapErrors}, for a whole collection: a 404 says that its definition is gone, which an installation brings back. */
 export function mapListErrors<T>(what: string, run: () => Promise<T>): Promise<T> {
   return mapErrors(what, run).catch((error: unknown) => {

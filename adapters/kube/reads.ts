@@ -35,3 +35,13 @@ export async function readList<T>(
   } while (next !== undefined);
   return items;
 }
+
+/** Deletes an object, if it is still the one with this uid, in this version. */
+export function deleteObject(
+  transport: Pick<KubeTransport, 'request'>,
+  path: string,
+  preconditions: { readonly uid?: string; readonly resourceVersion?: string },
+): Promise<unknown> {
+  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+  return transport.request({ method: 'DELETE', path, body });
+}

@@ -5,11 +5,10 @@ import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './
 import { pause } from '../timers.js';
 import { createBackoff } from './backoff.js';
 import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
-import { CorruptStreamError } from './line-splitter.js';
+import { CorruptStreamError, readWatch, type KubeChange } from './watch-stream.js';
 import { compareVersions, type KubeObject } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
 import { createInstruments } from './reflector-metrics.js';
-import { readWatch, type KubeChange } from './watch-stream.js';
 
 /**
  * Keeps a local copy of one kind equal to the API server: a port of client-go's reflector.
@@ -17,7 +16,7 @@ import { readWatch, type KubeChange } from './watch-stream.js';
  * - Starts with a streamed list (WatchList) and falls back to pages of 500 if the server does not support it.
  * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that this version is
  *   gone.
- * - Without a definition (404) it asks every two seconds: an installation brings it, and others wait for what comes with it.
+ * - Without a definition (404) it asks every two seconds: an installation adds it, and other parts wait for its objects.
  * - Never gives up: connection errors, 429 and 5xx are retried for ever with jittered back-off and Retry-After.
  * - A line that is not an event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
  * - Asks for the current version after a failure, and lists again when it is older than the copy's (a restored etcd).

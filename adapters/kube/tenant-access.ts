@@ -4,7 +4,7 @@ import { given } from '../../core/units/given.js';
 import { isStatus } from './api-error.js';
 import { ours, type OwnObjects } from './foreign-changes.js';
 import { mapErrors } from './errors.js';
-import { readList, readObject } from './reads.js';
+import { deleteObject, readList, readObject } from './reads.js';
 import type { KubeRequest, KubeTransport } from './transport.js';
 
 /** One RoleBinding in each organisation's namespace: the ClusterRole and the account that gets it. */
@@ -121,10 +121,8 @@ function createBindings(
   }
 
   async function remove(namespace: string, { metadata }: RoleBinding): Promise<void> {
-    const preconditions = { uid: metadata.uid };
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
     try {
-      await transport.request({ method: 'DELETE', path: pathOf(namespace), body });
+      await deleteObject(transport, pathOf(namespace), { uid: metadata.uid });
     } catch (error) {
       if (!isStatus(error, 404)) throw error;
     }

@@ -5,8 +5,7 @@ import { formatKey, keyOf } from '../../core/meta/meta.js';
 import { given } from '../../core/units/given.js';
 import type { ApplyRequest, ResourceStore } from '../../core/resources/resource-store.js';
 import type { ManifestFile } from './manifest-files.js';
-import type { ManifestProblem } from './manifest-problem.js';
-import type { Identity, ManifestObject } from './parse-manifest.js';
+import type { Identity, ManifestObject, ManifestProblem } from './parse-manifest.js';
 
 export const manifestManager = 'manifests';
 

@@ -10,10 +10,8 @@ import {
   manifestObjects,
   withdraw,
 } from './apply-manifests.js';
-import { watchDirectory } from './directory-watch.js';
-import { type ManifestFile, readManifestFiles } from './manifest-files.js';
-import type { Identity } from './parse-manifest.js';
-import { formatManifestProblem, type ManifestProblem } from './manifest-problem.js';
+import { readManifestFiles, watchDirectory, type ManifestFile } from './manifest-files.js';
+import { formatManifestProblem, type Identity, type ManifestProblem } from './parse-manifest.js';
 import { messageOf } from '../../core/errors.js';
 
 /**

@@ -1,20 +1,21 @@
 import {
-  type Document,
-  type ErrorCode,
+  isMap,
   isNode,
+  isPair,
   isScalar,
+  isSeq,
   LineCounter,
   parseAllDocuments,
   visit,
   YAMLParseError,
+  type Document,
+  type ErrorCode,
 } from 'yaml';
-import { type Problem, quote, messageOf } from '../../core/errors.js';
+import { formatProblem, messageOf, quote, type Problem } from '../../core/errors.js';
 import { isTextMap, type Tree } from '../../core/meta/field-tree.js';
-import { isKind, type Kind, kinds } from '../../core/resources/kinds.js';
+import { isKind, kinds, type Kind } from '../../core/resources/kinds.js';
 import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
 import { validateMetadata, validateName } from '../../core/resources/validate.js';
-import { locator, syntaxProblem } from './manifest-position.js';
-import type { ManifestProblem } from './manifest-problem.js';
 import { asKubectl } from './yaml.js';
 import { isObject } from '../../core/schema/json-value.js';
 
@@ -224,4 +225,91 @@ function toPlain(document: Document): { readonly value?: unknown; readonly failu
   } catch (error) {
     return { failure: { field: 'document', expected: `plain YAML (${messageOf(error)})` } };
   }
+}
+
+/** Something wrong with a manifest, and where to look. Lines and columns begin with 1. */
+export type ManifestProblem = Problem & {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** The object that has the problem, if the document names one. */
+  readonly object?: { readonly kind: Kind; readonly key: ObjectKey };
+};
+
+/** `policies.yaml:12:5: spec.policyType must be "…", got "…"`: a form that editors turn into a link. */
+export function formatManifestProblem(problem: ManifestProblem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${formatProblem(problem)}`;
+}
+
+/** A mistake in the YAML itself. */
+function syntaxProblem(
+  file: string,
+  error: { readonly message: string; readonly pos: readonly [number, number] },
+  lines: LineCounter,
+): ManifestProblem {
+  const { line, col } = lines.linePos(error.pos[0]);
+  return {
+    file,
+    line: Math.max(line, 1),
+    column: Math.max(col, 1),
+    field: 'document',
+    expected: `valid YAML (${error.message})`,
+  };
+}
+
+/** Adds to problems of a document the place of their field. */
+export function locator(
+  file: string,
+  document: Document,
+  lines: LineCounter,
+): (problem: Problem) => ManifestProblem {
+  return (problem) => {
+    const { offset, node } = placeOf(document, problem.field);
+    const { line, col } = lines.linePos(offset);
+    return { ...withQuotes(problem, node), file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+}
+
+/** kubectl reads `no` as false and `0x10` as 16: what it would send is not what stands there. */
+function withQuotes(problem: Problem, node: unknown): Problem {
+  if (!isScalar(node) || problem.value === undefined) return problem;
+  const { value, source = '' } = node;
+  if (typeof value === 'string' || source === '' || source === String(value)) return problem;
+  return {
+    ...problem,
+    expected: `${problem.expected}, in quotes: without them kubectl reads ${source} as ${String(value)}`,
+    value: quote(source),
+  };
+}
+
+/**
+ * A field and its offset: of its name, or for an item of a list of the item; for a missing field of the nearest parent.
+ */
+function placeOf(document: Document, field: string): { readonly offset: number; readonly node: unknown } {
+  const start = startOf(document.contents) ?? document.range?.[0] ?? 0;
+  let node: unknown = document.contents;
+  let offset = start;
+  for (const token of tokensOf(field)) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === token);
+      if (!isPair(pair)) return { offset, node: undefined };
+      offset = startOf(pair.key) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(token)];
+      offset = startOf(node) ?? offset;
+    } else return { offset, node: undefined };
+  }
+  return { offset, node };
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** `spec.profiles[0].addresses` → spec, profiles, 0, addresses; `metadata.labels["a/b"]` → metadata, labels, a/b. */
+function tokensOf(field: string): string[] {
+  return [...field.matchAll(/\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g)].map(
+    ([, quoted, index, name]) => quoted ?? index ?? name ?? '',
+  );
 }

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DomainError, quote } from '../../core/errors.js';
 import type { ConnectionSecrets } from '../../core/secrets.js';
 import { hasCode } from '../process/has-code.js';
+import { fieldOf, isObject, parseJson } from '../../core/schema/json-value.js';
 
 type Stored = { readonly owner: string; readonly data: Readonly<Record<string, string>> };
 
@@ -58,17 +59,12 @@ async function readSecret(path: string): Promise<Stored | 'none' | 'foreign'> {
     if (hasCode(error, 'ENOENT')) return 'none';
     throw error;
   }
-  try {
-    const value: unknown = JSON.parse(text);
-    return isStored(value) ? value : 'foreign';
-  } catch {
-    return 'foreign';
-  }
+  const value = parseJson(text);
+  return isStored(value) ? value : 'foreign';
 }
 
 function isStored(value: unknown): value is Stored {
-  if (typeof value !== 'object' || value === null || !('owner' in value) || !('data' in value)) return false;
-  return typeof value.owner === 'string' && typeof value.data === 'object' && value.data !== null;
+  return typeof fieldOf(value, 'owner') === 'string' && isObject(fieldOf(value, 'data'));
 }
 
 /** False when another process created the file meanwhile: a hard link, unlike a rename, never replaces a file. */

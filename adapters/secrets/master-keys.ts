@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { invalidInput } from '../../core/errors.js';
 import type { MountedKeys } from '../../core/master-keys.js';
 import { hasCode } from '../process/has-code.js';
+import type { Ambient } from '../../core/ambient.js';
 
 /**
  * Reads `master.key` and `webhook-master.key` and, while one is being rotated, `master-previous.key` and
@@ -20,7 +21,7 @@ export async function readMountedWebhookKeys(directory: string): Promise<Mounted
 }
 
 /** `session.key`, in the same form. Only the dashboard reads it. */
-export async function readSessionKey(directory: string): Promise<Uint8Array> {
+async function readSessionKey(directory: string): Promise<Uint8Array> {
   const [key] = await readPair(await presentVersion(directory), 'session');
   return key as Uint8Array;
 }
@@ -62,4 +63,32 @@ async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {
   }
   if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalidInput({ field: path, expected: '64 hex digits' });
   return Buffer.from(text, 'hex');
+}
+
+const everyMs = 5_000;
+
+/**
+ * The key that seals sessions of the console, as it is mounted now. A new one ends all sessions. While the file cannot be read, the
+ * last key that was read is used. Rejects when the file cannot be read at the start.
+ */
+export async function createSessionKey({
+  directory,
+  log,
+}: Pick<Ambient, 'log'> & { readonly directory: string }) {
+  let key = await readSessionKey(directory);
+  let failure: string | undefined;
+  const timer = setInterval(() => {
+    readSessionKey(directory).then(
+      (next) => {
+        key = next;
+        failure = undefined;
+      },
+      (error: unknown) => {
+        if (String(error) !== failure) log.warn('reading the session key failed', { error });
+        failure = String(error);
+      },
+    );
+  }, everyMs);
+  timer.unref();
+  return { current: (): Uint8Array => key, stop: (): void => clearInterval(timer) };
 }

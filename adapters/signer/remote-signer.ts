@@ -182,7 +182,7 @@ export function createRemoteSigner(deps: {
   }
 
   function note({ failure, message }: CallFailed): void {
-    // That it is busy says that it works.
+    // A throttled signer works.
     if (failure === 'throttled') return;
     failures += 1;
     if (failure === 'refused' || failures >= failuresUntilTrouble) trouble = message;

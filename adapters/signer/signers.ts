@@ -5,12 +5,11 @@ import { messageOf } from '../../core/errors.js';
 import { noMetrics, type Metrics } from '../../core/metrics.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { given } from '../../core/units/given.js';
-import { recoverWith, type Curve } from './curve.js';
+import { loadCurve, recoverWith, type Curve } from './curve.js';
 import { readSignerText } from './description.js';
 import { readKeyFile, type KeyFileAccess } from './file/key-file.js';
 import type { Environment, OpenSigner, RemoteLimits } from './kind.js';
 import { signerKinds } from './kinds.js';
-import { loadCurve } from './load-curve.js';
 import { createSignerInstruments } from './signer-instruments.js';
 
 export type SignersOptions = {
@@ -176,4 +175,27 @@ function describe(entries: ReadonlyMap<string, Entry>) {
   return signersOf(entries).map(
     ({ name, signer: { address, implementation } }) => `${name} ${address} ${implementation}`,
   );
+}
+
+/** Mounted Secrets are swapped within about a minute. */
+const defaultEveryMs = 60_000;
+
+/**
+ * Loads rotated keys without a restart. If the directory cannot be read, the former signers stay. Returns a function
+ * that stops it.
+ */
+export function keepFresh(
+  signers: Pick<LoadedSigners, 'reload'>,
+  log: Logger,
+  everyMs: number = defaultEveryMs,
+): () => void {
+  const timer = setInterval(() => {
+    signers
+      .reload()
+      .catch((error: unknown) =>
+        log.error('signing keys could not be read again, keeping the former ones', { error }),
+      );
+  }, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }

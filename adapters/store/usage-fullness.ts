@@ -1,9 +1,8 @@
-import type { Metrics } from '../../core/metrics.js';
-import { isForAllUsers } from '../../core/usage/counter-names.js';
+import type { Gauge, Metrics } from '../../core/metrics.js';
+import { isForAllUsers, paymasterOfLive } from '../../core/usage/counter-names.js';
 import { unitNames, type Unit } from '../../core/usage/units.js';
 import type { LimitShare, ReserveRequest } from '../../core/usage/reserve-request.js';
 import type { Clock } from '../../core/units/time.js';
-import { NearlyFullLimits } from './nearly-full-limits.js';
 
 /**
  * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
@@ -45,3 +44,76 @@ export class UsageFullness {
 
 type Scope = 'PAYMASTER' | 'SMART_ACCOUNT';
 type Observer = { observe(value: number): void };
+
+/** From this share on a limit is shown. */
+const nearly = 0.8;
+/** How many limits of a process are shown apart: tenants make them, and each is a series in each process. */
+export const mostShown = 100;
+/** A limit that no operation has asked for lately refuses nobody. */
+export const shownForMs = 900_000;
+
+type Labels = Readonly<Record<'paymaster' | 'policy' | 'unit', string>>;
+type Shown = { readonly labels: Labels; readonly ratio: number; readonly until: number };
+
+/**
+ * A gauge for limits of whole paymasters of which 80 % is used, so that an alert can say which limit it is. There may be a
+ * million limits, so only so many are shown, by the ids of paymaster and policy, until they have room again, their window
+ * ends, or nobody asks for them; all further ones of a unit share the fullest value, as `other`.
+ */
+class NearlyFullLimits {
+  readonly #clock: Clock;
+  readonly #gauge: Gauge<keyof Labels>;
+  readonly #shown = new Map<string, Shown>();
+  /** By unit. */
+  readonly #others = new Map<string, Shown>();
+
+  constructor(metrics: Metrics, clock: Clock) {
+    this.#clock = clock;
+    this.#gauge = metrics.gauge<keyof Labels>({
+      name: 'paymaster_limit_nearly_full_ratio',
+      help: 'Used and reserved share of spending limits of whole paymasters, of at least 0.8: the first 100 that operations ask for, the rest as "other".',
+      labels: ['paymaster', 'policy', 'unit'],
+      beforeScrape: () => this.#forgetEnded(),
+    });
+  }
+
+  observe(
+    { counter, unit, window }: LimitShare,
+    ratio: number,
+    { holds }: Pick<ReserveRequest, 'holds'>,
+  ): void {
+    // Nearly always: the rest makes texts.
+    if (ratio < nearly && this.#shown.size === 0) return;
+    const policy = counter.slice(0, counter.indexOf('/'));
+    const key = `${policy}/${unit}`;
+    if (ratio < nearly) return this.#forget(this.#shown, key);
+    const until = Math.min(window.until, this.#clock.now() + shownForMs);
+    if (!this.#shown.has(key) && this.#shown.size >= mostShown) this.#forgetEnded();
+    if (this.#shown.has(key) || this.#shown.size < mostShown) {
+      const paymaster = holds.map((hold) => paymasterOfLive(hold.counter)).find((id) => id !== undefined);
+      const labels = { paymaster: paymaster ?? 'unknown', policy, unit };
+      return this.#show(this.#shown, key, { labels, ratio, until });
+    }
+    const fullest = Math.max(ratio, this.#others.get(unit)?.ratio ?? 0);
+    const labels = { paymaster: 'other', policy: 'other', unit };
+    this.#show(this.#others, unit, { labels, ratio: fullest, until });
+  }
+
+  #show(among: Map<string, Shown>, key: string, shown: Shown): void {
+    among.set(key, shown);
+    this.#gauge.with(shown.labels).set(shown.ratio);
+  }
+
+  #forget(among: Map<string, Shown>, key: string): void {
+    const shown = among.get(key);
+    if (shown === undefined) return;
+    among.delete(key);
+    this.#gauge.remove(shown.labels);
+  }
+
+  #forgetEnded(): void {
+    const now = this.#clock.now();
+    for (const among of [this.#shown, this.#others])
+      for (const [key, { until }] of among) if (until <= now) this.#forget(among, key);
+  }
+}

@@ -12,11 +12,10 @@ import { encodeBody, renderWebhook } from '../../core/policy/webhook/webhook-req
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import { SlotsBusy } from '../fair-slots.js';
-import type { BreakerLimits } from './breaker.js';
+import { keysOf, WebhookEndpoints, type BreakerLimits, type Endpoint } from './webhook-endpoints.js';
 import { codeOf, isConnectionError } from './network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf-guard.js';
 import { OwnStalls, startBudget, type Abandoned, type Stalls } from './own-stalls.js';
-import { WebhookEndpoints, keysOf, type Endpoint } from './webhook-endpoints.js';
 import { createWebhookInstruments, type WebhookInstruments } from './webhook-instruments.js';
 import { WebhookHosts, type HostCaller, type HostLimits, type SendToHost } from './webhook-hosts.js';
 

@@ -1,5 +1,8 @@
-import { formatManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import {
+  formatManifestProblem,
+  parseManifest,
+  type ManifestObject,
+} from '../../adapters/manifests/parse-manifest.js';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { DomainError } from '../../core/errors.js';

@@ -8,8 +8,7 @@ import { isAddressText, parseAddress, type Address } from '../units/address.js';
 import { checksumFinding } from './checksum.js';
 import { maxContracts, type PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
-import { compareAge, conflicts, rank } from './ranking.js';
-import { tooManyContracts, youngerThan } from './too-many.js';
+import { compareAge, conflicts, rank, tooManyContracts, youngerThan } from './ranking.js';
 
 /** `readMethodsInParts` of `core/resources/abi.ts`, or a caching version of it. */
 export type ReadMethods = (abi: string, whitelistedMethods: readonly string[]) => InParts<ContractMethods>;

@@ -11,9 +11,8 @@ import { policyIdOf } from './ids.js';
 import { knownCycles, knownKeys, lastingCycle, type RememberedCycle } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
-import { compareAge, conflicts, rank } from './ranking.js';
+import { compareAge, conflicts, rank, tooManyItems, tooManyPolicies } from './ranking.js';
 import type { Tenant } from './tenant.js';
-import { tooManyItems, tooManyPolicies } from './too-many.js';
 
 /** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 type ServedPolicy = ConfigOfPolicy | 'invalid';
@@ -205,7 +204,7 @@ function keepLast(
   return object.spec.enforcement === 'Shadow' ? base : { ...base, served: 'invalid' };
 }
 
-/** Whether a policy refuses is not a part of what it says: also one that keeps its last form is enforced as its spec says now. */
+/** `enforcement` is always that of the current spec, also for a policy that is served in its last valid form. */
 function enforcedAs({ spec }: PaymasterPolicy, { policyType, config }: ConfigOfPolicy): ConfigOfPolicy {
   const { shadow: _, ...enforced } = config;
   return { policyType, config: spec.enforcement === 'Shadow' ? { ...enforced, shadow: true } : enforced };

@@ -15,7 +15,7 @@ import { compilePolicies, type CompiledPolicy } from './compile-policies.js';
 import { fit } from './fit.js';
 import { namedMethods } from './named-methods.js';
 import { resolveFunding } from './funding.js';
-import { shorterExpiry } from './expiry.js';
+import { shorterExpiry, widerCaps } from './caps.js';
 import { paymasterIdOf } from './ids.js';
 import { compileNamedKeys, generationsInForce, type NamedKeyGeneration } from './named-keys.js';
 import { keyGenerationOf, remember, type PaymasterMemory } from './memory.js';
@@ -23,7 +23,6 @@ import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
 import { tenantGenerationOf, tenantOf, type Tenant } from './tenant.js';
-import { widerCaps } from './wider-caps.js';
 import { compileFunctions, type AddedFunctions } from '../userop/added-functions.js';
 
 export type CompiledPaymaster = {

@@ -217,8 +217,17 @@ export const hasPreviousKey: CelRule = {
 };
 
 export function exactlyOneOf(...names: readonly string[]): CelRule {
+  const given = names.map((name) => `has(self.${name})`);
   return {
-    rule: `[${names.map((name) => `has(self.${name})`).join(', ')}].filter(one, one).size() == 1`,
+    rule: given.length === 2 ? given.join(' != ') : `[${given.join(', ')}].filter(one, one).size() == 1`,
     message: `must be given by exactly one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`,
+  };
+}
+
+/** For a list whose items are told apart by a field; `items` in the plural. */
+export function uniqueBy(field: string, items: string): CelRule {
+  return {
+    rule: `self.all(a, self.exists_one(b, a.${field} == b.${field}))`,
+    message: `must be a list in which no two ${items} have the same ${field}`,
   };
 }

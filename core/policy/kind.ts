@@ -18,7 +18,7 @@ import type { NamedMethods } from './methods/methods.js';
 import type { HostOutcome, HostPolicy } from './policy-hosts.js';
 import type { Shadow } from './shadow.js';
 import type { WorkLeft } from './steps-left.js';
-import type { CycleStatus } from './spending-limit/spec.js';
+import type { CycleStatus } from './spending-limit/schema.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
 
 /**

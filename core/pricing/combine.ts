@@ -1,7 +1,14 @@
 import type { EpochMs } from '../units/time.js';
 import { parseDecimal } from '../units/wei.js';
-import { checkAge, staleAtOf } from './age.js';
-import { formatRefusal, priced, refused, type PriceAnswer, type PriceRefusal } from './price-source.js';
+import {
+  checkAge,
+  formatRefusal,
+  priced,
+  refused,
+  staleAtOf,
+  type PriceAnswer,
+  type PriceRefusal,
+} from './price-source.js';
 
 export type CombineRules = {
   /** Prices of this age or older are left out; absent: only the limits of each source count. */

@@ -25,6 +25,14 @@ export const priceBounds = (floor: SchemaOf<string>) => ({
 
 export const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
+/** Bounds of an amount of US dollars. */
+export const dollars = (expected: string) => ({
+  minLength: 1,
+  maxLength: 31,
+  pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
+  expected,
+});
+
 const fixed = object('A price that never moves.', {
   required: {
     rate: text(
@@ -41,12 +49,7 @@ const fixed = object('A price that never moves.', {
   optional: {
     usdPerNative: text(
       'US dollars per native coin as decimal text, e.g. "3123.45"; quotes then show maxGasFeeUSD. Without any source on the chain that knows dollars quotes leave it out.',
-      {
-        minLength: 1,
-        maxLength: 31,
-        pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
-        expected: 'a positive amount of dollars as decimal text in quotes, e.g. "3123.45"',
-      },
+      dollars('a positive amount of dollars as decimal text in quotes, e.g. "3123.45"'),
       { rule: "self.matches('[1-9]')", message: 'must be more than zero' },
     ),
   },
@@ -89,6 +92,10 @@ export const documentPath = (description: string) =>
     expected: 'names joined by ".", and places in lists such as [0], e.g. data.prices[0].value',
   });
 
+export const timePath = documentPath(
+  'Where the time of the price stands, e.g. data.updatedAt, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',
+);
+
 const http = object(
   'A price from a JSON document. {chainId}, {address} (in lowercase) and {symbol} in the URL and the paths stand for those of the token.',
   {
@@ -108,9 +115,7 @@ const http = object(
       usdPath: documentPath(
         "Where the native coin's price in US dollars stands, e.g. data.eth.usd; quotes then show maxGasFeeUSD. Without any source on the chain that knows dollars quotes leave it out.",
       ),
-      timePath: documentPath(
-        'Where the time of the price stands, e.g. data.updatedAt, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',
-      ),
+      timePath,
       headersFile: mountedFile(
         'Mounted file with one header per line, for services that want a key, e.g. coingecko.',
       ),

@@ -1,7 +1,6 @@
 import { toMs, type EpochMs, type EpochSeconds } from '../units/time.js';
 import type { Hex } from '../units/hex.js';
-import { checkAge } from './age.js';
-import { faulty, type RefusedPrice } from './price-source.js';
+import { checkAge, faulty, type RefusedPrice } from './price-source.js';
 
 /** The answer of `latestRoundData()` of an aggregator feed. */
 export type FeedRound = {

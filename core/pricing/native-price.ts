@@ -6,9 +6,11 @@ import { parseEther } from '../units/wei.js';
 import {
   combined,
   documentPath,
+  dollars,
   maxAgeSeconds,
   priceBounds,
   sequencerFeed,
+  timePath,
   type FeeTokenSpec,
   type PriceBounds,
   type PriceSourceSpec,
@@ -22,12 +24,7 @@ function fixed(...rules: readonly CelRule[]) {
     required: {
       usdPerNative: text(
         'US dollars per native coin as decimal text, e.g. "3123.45"; "0", where a test chain may say it, counts nothing.',
-        {
-          minLength: 1,
-          maxLength: 31,
-          pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
-          expected: 'an amount of dollars as decimal text in quotes, e.g. "3123.45"',
-        },
+        dollars('an amount of dollars as decimal text in quotes, e.g. "3123.45"'),
         ...rules,
       ),
     },
@@ -59,9 +56,7 @@ const sources = {
       path: documentPath('Where the US dollars per native coin stand in it, e.g. data.eth.usd.'),
     },
     optional: {
-      timePath: documentPath(
-        'Where the time of the price stands, e.g. data.updatedAt, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',
-      ),
+      timePath,
       headersFile: mountedFile('Mounted file with one header per line, e.g. coingecko.'),
       maxAgeSeconds: maxAgeSeconds('Oldest price that is used, in seconds. Default 7200.'),
     },
@@ -87,12 +82,10 @@ export const nativePrice = object(
       static: fixed(),
       combine: combined(single),
       ...priceBounds(
-        text('The least price that is accepted, in US dollars as decimal text, e.g. "100".', {
-          minLength: 1,
-          maxLength: 31,
-          pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
-          expected: 'an amount of dollars as decimal text in quotes, e.g. "100"',
-        }),
+        text(
+          'The least price that is accepted, in US dollars as decimal text, e.g. "100".',
+          dollars('an amount of dollars as decimal text in quotes, e.g. "100"'),
+        ),
       ),
     },
   },

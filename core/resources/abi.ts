@@ -1,8 +1,14 @@
 import { keccak256 } from '../crypto/keccak.js';
 import { invalidInput, isDomainError, quote, type Problem } from '../errors.js';
 import { atOnce, type InParts } from '../units/in-parts.js';
-import { canonicalSignature, maxSignatureLength } from './abi-signature.js';
-import { canonicalWord, maxTypeDepth, splitType, type TypeFault } from './abi-type.js';
+import {
+  canonicalSignature,
+  canonicalWord,
+  maxSignatureLength,
+  maxTypeDepth,
+  splitType,
+  type TypeFault,
+} from './abi-signature.js';
 
 /** First four bytes of a call: 0x and 8 lowercase hex digits. */
 export type Selector = `0x${string}`;

@@ -25,6 +25,8 @@ import {
   httpUrl,
   mountedFile,
   foundStatus,
+  exactlyOneOf,
+  uniqueBy,
 } from '../meta/schema-parts.js';
 import { expirySeconds, rateLimits, version } from './schema-parts.js';
 
@@ -65,10 +67,7 @@ const spec = object(
             ),
           },
         },
-        {
-          rule: 'has(self.urls) != has(self.file)',
-          message: 'must be given by exactly one of urls and file',
-        },
+        exactlyOneOf('urls', 'file'),
       ),
       nativeCurrency: object('The coin that pays gas.', {
         required: {
@@ -85,10 +84,7 @@ const spec = object(
         'Paymaster contracts that may be used.',
         profile,
         { maxItems: 32 },
-        {
-          rule: 'self.all(a, self.exists_one(b, a.version == b.version))',
-          message: 'must be a list in which no two profiles have the same version',
-        },
+        uniqueBy('version', 'profiles'),
       ),
     },
     optional: {
@@ -110,10 +106,7 @@ const spec = object(
             ),
           },
         },
-        {
-          rule: 'has(self.urls) != has(self.file)',
-          message: 'must be given by exactly one of urls and file',
-        },
+        exactlyOneOf('urls', 'file'),
       ),
       confirmations: integerOr(
         'Blocks on top of an event before it settles a reservation, or finalized: it settles when the node says that its block is final. The node must know the block tag finalized and answer about the state of the final block; where blocks are final only after minutes, as on roll-ups, that takes a node with older states, and promises stay reserved as long. Default 12.',

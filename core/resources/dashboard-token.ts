@@ -1,23 +1,39 @@
 import type { ObservedStatus, Resource } from '../meta/meta.js';
 import { column, displayName, instant, foundStatus } from '../meta/schema-parts.js';
-import { choice, immutable, list, object, text, type Infer } from '../schema/structural.js';
+import {
+  choice,
+  immutable,
+  list,
+  object,
+  text,
+  type CelRule,
+  type Infer,
+  type SchemaOf,
+} from '../schema/structural.js';
 
 /** What a token of the dashboard may do. `write` may do everything that the others may. */
 export const tokenScopes = ['read', 'stop', 'finance', 'write'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-const hash = {
-  maxLength: 64,
-  pattern: '^[0-9a-f]{64}$',
-  expected: 'the SHA-256 of the token: 64 lowercase hex digits',
-};
+/** A token in a resource: by its hash alone. */
+export const tokenHash = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
+  text(
+    description,
+    {
+      maxLength: 64,
+      pattern: '^[0-9a-f]{64}$',
+      expected: 'the SHA-256 of the token: 64 lowercase hex digits',
+      confidential: true,
+    },
+    ...rules,
+  );
 const another = 'delete this DashboardToken and create another';
 
 const parent = object(
   'The token with which it ends: where that one is removed or has expired, this one is refused, and deleted.',
   {
     required: {
-      sha256: text('SHA-256 of that token.', { ...hash, confidential: true }),
+      sha256: tokenHash('SHA-256 of that token.'),
       uid: text(
         'metadata.uid of the Organisation or DashboardToken that holds it, e.g. 1b4e28ba-2fa1-4d2b-883f-0016d3cca427.',
         {
@@ -35,9 +51,8 @@ const spec = object('Who may do what until when.', {
   required: {
     name: displayName('What the token is for, e.g. on call; shown as the creator of what it makes.'),
     // Of two objects with one hash the older counts: none may become the older one of a foreign hash.
-    sha256: text(
+    sha256: tokenHash(
       'SHA-256 of the token, as paymaster token prints it. Never changes.',
-      { ...hash, confidential: true },
       immutable(another),
     ),
     scopes: list(

@@ -1,7 +1,7 @@
-import { instant } from '../meta/schema-parts.js';
+import { instant, uniqueBy } from '../meta/schema-parts.js';
 import { campaignName } from '../policy/rules/campaign.js';
 import { integer, list, object, text, type Infer } from '../schema/structural.js';
-import { rateLimit } from './schema-parts.js';
+import { rateLimit, shortName } from './schema-parts.js';
 
 const octet = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 /** Of IPv6 networks only the characters are checked: one that cannot be read admits nobody. */
@@ -9,12 +9,9 @@ const network = `^(${octet}(\\.${octet}){3}/([12]?[0-9]|3[0-2])|[0-9a-fA-F:]{2,3
 
 export const namedKey = object('A key beside the apiKey, for one program or partner.', {
   required: {
-    name: text('What it is for, e.g. web or partner-a. Part of the key, and shown in decisions and logs.', {
-      minLength: 1,
-      maxLength: 64,
-      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-      expected: 'a name: letters, digits, ".", "_" and "-", at most 64 characters',
-    }),
+    name: shortName(
+      'What it is for, e.g. web or partner-a. Part of the key, and shown in decisions and logs.',
+    ),
   },
   optional: {
     generation: integer(
@@ -49,10 +46,7 @@ export const namedKeys = list(
   'Keys with names, beside the apiKey. Each has restrictions of its own and is revoked alone: remove it from the list.',
   namedKey,
   { maxItems: 20 },
-  {
-    rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
-    message: 'must be a list in which no two keys have the same name',
-  },
+  uniqueBy('name', 'keys'),
 );
 
 export const namedKeyStatus = list(

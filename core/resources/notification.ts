@@ -1,5 +1,6 @@
-import { httpUrl, mountedFile } from '../meta/schema-parts.js';
-import { choice, list, object, text, type Infer } from '../schema/structural.js';
+import { httpUrl, mountedFile, exactlyOneOf, uniqueBy } from '../meta/schema-parts.js';
+import { choice, list, object, type Infer } from '../schema/structural.js';
+import { shortName } from './schema-parts.js';
 
 /** What is told, each also with `.resolved` behind it. core/notifications/events.ts says where they come from. */
 export const eventNames = [
@@ -18,12 +19,7 @@ const notification = object(
   'A host that is told.',
   {
     required: {
-      name: text('What it is called, e.g. on-call. Its signing key is derived from it.', {
-        minLength: 1,
-        maxLength: 64,
-        pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-        expected: 'a name: letters, digits, ".", "_" and "-", at most 64 characters',
-      }),
+      name: shortName('What it is called, e.g. on-call. Its signing key is derived from it.'),
     },
     optional: {
       url: httpUrl(
@@ -43,10 +39,7 @@ const notification = object(
       }),
     },
   },
-  {
-    rule: 'has(self.url) != has(self.urlFile)',
-    message: 'must be given by exactly one of url and urlFile',
-  },
+  exactlyOneOf('url', 'urlFile'),
   {
     rule: "!has(self.format) || self.format != 'Slack' || has(self.urlFile)",
     message: 'must be given by urlFile where format is Slack: anyone who has the URL can post there',
@@ -58,8 +51,5 @@ export const notifications = list(
   'Who is told when something needs a person: a deposit that is low, a limit that is nearly used up. Posts are signed like those of webhooks.',
   notification,
   { maxItems: 5 },
-  {
-    rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
-    message: 'must be a list in which no two notifications have the same name',
-  },
+  uniqueBy('name', 'notifications'),
 );

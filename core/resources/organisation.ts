@@ -1,4 +1,4 @@
-import { integer, list, object, text, type Infer } from '../schema/structural.js';
+import { integer, list, object, type Infer } from '../schema/structural.js';
 import type { ObservedStatus, Resource } from '../meta/meta.js';
 import { budget } from '../policy/budget.js';
 import {
@@ -10,19 +10,18 @@ import {
   namespaceName,
   neverFalls,
   foundStatus,
+  uniqueBy,
 } from '../meta/schema-parts.js';
 import { notifications } from './notification.js';
+import { tokenHash } from './dashboard-token.js';
 import { contractAction } from './schema-parts.js';
 
 const token = object('A token of the dashboard API.', {
   required: {
     name: displayName('What the token is for, e.g. ci; shown as the creator of what it makes.'),
-    sha256: text('SHA-256 of the token, as paymaster token prints it. The token itself is stored nowhere.', {
-      maxLength: 64,
-      pattern: '^[0-9a-f]{64}$',
-      expected: 'the SHA-256 of the token: 64 lowercase hex digits',
-      confidential: true,
-    }),
+    sha256: tokenHash(
+      'SHA-256 of the token, as paymaster token prints it. The token itself is stored nowhere.',
+    ),
   },
   optional: {
     expiresAt: instant('From then on the token is refused, e.g. "2027-01-01T00:00:00Z". Absent means never.'),
@@ -46,10 +45,7 @@ const spec = object(
         'Tokens that may manage the organisation through the dashboard API.',
         token,
         { maxItems: 64 },
-        {
-          rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
-          message: 'must be a list in which no two tokens have the same name',
-        },
+        uniqueBy('name', 'tokens'),
       ),
       fundingAddresses: list(
         'Funding wallets that the platform vouches for: a Paymaster of the organisation may name them without a signature.',
@@ -70,10 +66,7 @@ const spec = object(
         'What all paymasters of the organisation may sponsor on a chain together, in US dollars. The Chain needs nativePrice.',
         budget,
         { maxItems: 4 },
-        {
-          rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
-          message: 'must be a list in which no two budgets have the same name',
-        },
+        uniqueBy('name', 'budgets'),
       ),
       notifications,
       quotas: object("How much the organisation may create; a quota that is absent is the platform's.", {

@@ -41,6 +41,15 @@ export const expirySeconds = (description: string): SchemaOf<number> =>
 export const contractAction = (description: string) => choice(description, ['Allow', 'Deny']);
 export type ContractAction = Infer<ReturnType<typeof contractAction>>;
 
+/** Of a thing that its owner names, and from whose name a key is derived. */
+export const shortName = (description: string): SchemaOf<string> =>
+  text(description, {
+    minLength: 1,
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    expected: 'a name: letters, digits, ".", "_" and "-", at most 64 characters',
+  });
+
 /** Name of a profile of a Chain. */
 export const version = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
   text(

@@ -81,3 +81,11 @@ function toGwei(gwei: bigint): Gwei {
 export function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor;
 }
+
+export function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+export function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

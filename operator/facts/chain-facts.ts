@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Timers } from '../../adapters/timers.js';
 import type { Ambient } from '../../core/ambient.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';

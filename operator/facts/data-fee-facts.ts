@@ -1,6 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
 import { createDataFees, type DataFeeFault, type FollowedChain } from '../../adapters/data-fee/data-fees.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { Timers } from '../../adapters/timers.js';

@@ -1,7 +1,7 @@
 import { given } from '../../core/units/given.js';
 import type { Ambient } from '../../core/ambient.js';
 import { createPrices } from '../../adapters/price/prices.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { noMetrics } from '../../core/metrics.js';
 import { priceSubject } from '../../core/policy/serving-reports.js';

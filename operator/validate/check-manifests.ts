@@ -1,9 +1,9 @@
 import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
 import { applyManifests } from '../../adapters/manifests/apply-manifests.js';
-import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { createPace } from '../../adapters/pace.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
+import type { ManifestObject, ManifestProblem } from '../../adapters/manifests/parse-manifest.js';
 import type { PlatformDefaults } from '../../core/config/platform.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';

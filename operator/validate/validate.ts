@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isManifestName } from '../../adapters/manifests/manifest-files.js';
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import {
+  parseManifest,
+  type ManifestObject,
+  type ManifestProblem,
+} from '../../adapters/manifests/parse-manifest.js';
 import { readPlatformDefaults } from '../../core/config/platform-settings.js';
 import { DomainError, messageOf } from '../../core/errors.js';
 import type { Tree } from '../../core/meta/field-tree.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { fundingMessage, verifyFunding, type FundingTerms } from '../../core/config/funding-proof.js';
+import { fundingMessage, verifyFunding, type FundingTerms } from '../../core/config/funding.js';
 import { DomainError } from '../../core/errors.js';
 import { keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';

@@ -1,6 +1,6 @@
 import { contractIdOf } from '../../core/config/ids.js';
 import { knownKeys } from '../../core/config/memory.js';
-import { tooManyPolicies } from '../../core/config/too-many.js';
+import { tooManyPolicies } from '../../core/config/ranking.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import { keyOf } from '../../core/meta/meta.js';
 import { memberOf } from '../../core/policy/derived.js';

@@ -1,7 +1,7 @@
 import { eachObject } from '../../adapters/resources/pages.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
-import { tooManyContracts } from '../../core/config/too-many.js';
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { tooManyContracts } from '../../core/config/ranking.js';
 import { keyOf } from '../../core/meta/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';

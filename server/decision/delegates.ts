@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { shareInFlight } from '../../adapters/share-in-flight.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import { decideDelegateOnChain, isDelegateUnshown } from '../../core/policy/rules/delegate.js';
 import { addressKeyAt, type AddressKey } from '../../core/units/address.js';
 import type { RequestFacts } from './facts.js';

@@ -5,7 +5,7 @@ import type {
   UserOperation,
 } from '../../core/entry-point/user-operation.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
-import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import type { SigningPhase } from '../../core/policy/rules/served.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { WorkLeft } from '../../core/policy/steps-left.js';

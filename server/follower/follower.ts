@@ -1,7 +1,6 @@
 import { pause } from '../../adapters/timers.js';
 import type { Ambient } from '../../core/ambient.js';
-import type { Chain } from '../../core/chain/chain.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chain, Chains } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';

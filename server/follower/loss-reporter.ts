@@ -1,7 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
 import { DomainError } from '../../core/errors.js';
-import type { Reports } from '../../core/policy/reports.js';
-import { formatTokenLossReport, type TokenLossReport } from '../../core/policy/token-loss-reports.js';
+import { formatTokenLossReport, type Reports, type TokenLossReport } from '../../core/policy/reports.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';

@@ -5,7 +5,7 @@ import { refusals } from '../../core/refusal.js';
 /**
  * Every metric of the server, in one table: names, units, label sets (adapters declare theirs beside their code). Label values come
  * from closed sets or are chain ids. An address is never a label value, since there may be a hundred thousand of them; a paymaster
- * only where paymaster-labels.ts bounds their number (and in adapters/store/nearly-full-limits.ts, with the policy).
+ * only where paymaster-labels.ts bounds their number (and in adapters/store/usage-fullness.ts, with the policy).
  */
 export function createInstruments(metrics: Metrics) {
   const by = <L extends string = never>(...labels: readonly L[]) => ({

@@ -1,7 +1,7 @@
 import { FairSlots, SlotsBusy, type SlotLimits } from '../../adapters/fair-slots.js';
 import { isRateLimit, RpcError } from '../../adapters/chain/node-errors.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';

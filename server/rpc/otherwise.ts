@@ -1,6 +1,6 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { ErrorCode } from '../../core/error-codes.js';
-import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import type { SigningPhase } from '../../core/policy/rules/served.js';
 import { after, type Later } from '../../core/pending.js';
 import { leavesTokens, type RefusalReason } from '../../core/refusal.js';
 import { isObject } from '../../core/schema/json-value.js';

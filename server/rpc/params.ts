@@ -1,7 +1,7 @@
 import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
 import { campaignName } from '../../core/policy/rules/campaign.js';
-import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import type { SigningPhase } from '../../core/policy/rules/served.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { checkMembers } from './known-members.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { tighterLimits } from '../../core/config/rate-limits.js';
+import { tighterLimits } from '../../core/config/caps.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import { after, isLater, recover, type Later } from '../../core/pending.js';
 import { hashCredential } from '../../core/config/api-key.js';

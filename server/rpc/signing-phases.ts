@@ -1,5 +1,5 @@
 import type { Later } from '../../core/pending.js';
-import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import type { SigningPhase } from '../../core/policy/rules/served.js';
 import type {
   FinalizeRequest,
   Sponsorship,

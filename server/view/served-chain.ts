@@ -7,7 +7,7 @@ import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
 import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import { signersOn } from '../../core/paymaster/public-keys.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
-import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../../core/config/caps.js';
 import { serveFunctions } from '../../core/userop/added-functions.js';
 import type { Logger } from '../../core/log.js';
 import type { Layout, TokenOptions } from '../../core/paymaster/layout.js';

@@ -7,8 +7,7 @@ import { writePrivateFile, type DataDirectory } from '../data-directory.js';
 import { devChainId, type RunningChain } from '../dev-chain.js';
 import { PortInUse } from '../port-choice.js';
 import { findRoot } from '../root.js';
-import { findAlto } from './alto.js';
-import { startBundler } from './bundler.js';
+import { findAlto, startBundler } from './bundler.js';
 
 /** Where examples/quickstart finds its URL. */
 export const devBundlersFile = 'dev-bundlers';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createEarlierNeeds } from '../../adapters/estimator/earlier-needs.js';
+import { createEarlierNeeds } from '../../adapters/estimator/simulation.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { EstimateRequest } from '../../core/userop/estimator.js';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { silentLogger } from '../../core/log.js';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import { parseAddress, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { serveChain, type ServedChain } from '../../server/view/served-chain.js';

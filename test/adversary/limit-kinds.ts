@@ -1,4 +1,4 @@
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { Calendar } from '../../core/usage/calendar.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';

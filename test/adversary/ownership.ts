@@ -2,7 +2,7 @@ import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { keyGenerationOf, knownCycles, lastingCycle, remember } from '../../core/config/memory.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { buryPaymaster } from '../../core/config/tombstone.js';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import { noPolicies, type PolicyParts } from '../../core/policy/derived.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { aLimitConfig } from '../build/configs.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';

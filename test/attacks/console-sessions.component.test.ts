@@ -5,7 +5,7 @@ import { createLogger } from '../../adapters/log/pino-logger.js';
 import { DomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { isThisMachine } from '../../server/dashboard/console/routes.js';
-import { createSignInCode } from '../../standalone/sign-in-code.js';
+import { createSignInCode } from '../../standalone/auth-token.js';
 import {
   acmeToken,
   applyOrganisation,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { formatDecimal, parseDecimal } from '../../core/units/wei.js';
 import { calendarWindowAt } from '../../core/usage/calendar.js';

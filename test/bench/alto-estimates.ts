@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { renderUserOperation } from '../../core/userop/render.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
-import { spawnAlto } from '../../standalone/bundler/alto.js';
+import { spawnAlto } from '../../standalone/bundler/bundler.js';
 
 /** alto over a chain, asked for the limits of the same operations. */
 export type AltoEstimates = {

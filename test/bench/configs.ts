@@ -1,7 +1,7 @@
 import { Interface } from 'ethers';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { parseAddress } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';

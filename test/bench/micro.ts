@@ -33,7 +33,7 @@ import { decodedHex, type Hex } from '../../core/units/hex.js';
 import { decodeCalls } from '../build/decoded.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { loadNativeCurve, loadWasmCurve } from '../../adapters/signer/load-curve.js';
+import { loadNativeCurve, loadWasmCurve } from '../../adapters/signer/curve.js';
 
 // CPU microseconds per call of each step of the sponsor path: medians of 7 rounds. Prints a table.
 // Run with `node dist/test/bench/micro.js`.

@@ -1,7 +1,7 @@
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { addressListOf } from '../../core/policy/address-list.js';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { sponsoredContract, sponsoredMethod } from './fixture.js';
 

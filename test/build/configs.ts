@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';

@@ -12,7 +12,7 @@ import type {
   PaymasterPolicySpec,
   PaymasterPolicyStatus,
 } from '../../core/resources/paymaster-policy.js';
-import type { CountedSpec } from '../../core/policy/spending-limit/spec.js';
+import type { CountedSpec } from '../../core/policy/spending-limit/schema.js';
 import type { Paymaster, PaymasterSpec, PaymasterStatus } from '../../core/resources/paymaster.js';
 import type { SmartContract, SmartContractSpec } from '../../core/resources/smart-contract.js';
 

@@ -2,8 +2,7 @@ import { SigningKey, computeAddress, getBytes, hashMessage, recoverAddress } fro
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../adapters/signer/signers.js';
 import type { KeptPrices } from '../../adapters/price/prices.js';
-import type { Chain } from '../../core/chain/chain.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chain, Chains } from '../../core/chain/chain.js';
 import type { DataFeeReading } from '../../core/chain/data-fee/data-fees.js';
 import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';

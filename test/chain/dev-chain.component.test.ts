@@ -16,7 +16,7 @@ import { systemClock } from '../../core/units/time.js';
 import { findAnvil, startAnvil, type Anvil } from '../../standalone/dev-chain/anvil.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
-import { runtimeContracts, setCodeOnce } from '../../standalone/dev-chain/runtime-code.js';
+import { runtimeContracts, setCodeOnce } from '../../standalone/dev-chain/canonical.js';
 import { succeeds, until } from '../support/until.js';
 import { startDevChain } from './support/dev-chain.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CallReverted } from '../../core/chain/chain.js';
-import { isWithin, readValidationData } from '../../core/entry-point/validation-data.js';
+import { isWithin, readValidationData } from '../../core/userop/account-validation.js';
 import { entryPointVersions, type EntryPointVersion } from '../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { toAddressKey } from '../../core/units/address.js';

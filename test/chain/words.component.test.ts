@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { wordsPerRequest, type WordCall } from '../../core/chain/chain.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { multicall3 } from '../../standalone/dev-chain/runtime-code.js';
+import { multicall3 } from '../../standalone/dev-chain/canonical.js';
 import { createNodes } from './support/nodes.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { balanceOf } from './support/balances.js';

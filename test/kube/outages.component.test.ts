@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
-import { readSnapshot } from '../../adapters/configs/snapshot/snapshot-lines.js';
+import { readSnapshot } from '../../adapters/configs/snapshot/snapshot-file.js';
 import { group, version } from '../../core/meta/meta.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Component } from '../support/cluster/component.js';

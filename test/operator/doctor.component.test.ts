@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { keccak256 } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import { entryPointCodeHash } from '../../core/entry-point/code.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';

@@ -1,7 +1,6 @@
 import { AbiCoder } from 'ethers';
-import type { Chain } from '../../core/chain/chain.js';
+import type { Chain, Chains } from '../../core/chain/chain.js';
 import { arbitrumFormula } from '../../core/chain/data-fee/arbitrum/arbitrum.js';
-import type { Chains } from '../../core/chain/chains.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { layouts } from '../../core/paymaster/layouts.js';

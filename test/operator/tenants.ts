@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
-import { fundingMessage } from '../../core/config/funding-proof.js';
+import { fundingMessage } from '../../core/config/funding.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { PaymasterSpec } from '../../core/resources/paymaster.js';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { formatNodeMessage } from '../../adapters/chain/node-errors.js';
-import { redactText } from '../../adapters/log/redact.js';
+import { redactText } from '../../adapters/log/pino-logger.js';
 import { parseManifest } from '../../adapters/manifests/parse-manifest.js';
-import { parseFundingMessage } from '../../core/config/funding-proof.js';
+import { parseFundingMessage } from '../../core/config/funding.js';
 import { isRecordId } from '../../core/ledger/record-id.js';
 import { checkWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
 import { parseNumberText } from '../../core/pricing/decimal.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { verifyFunding } from '../../core/config/funding-proof.js';
+import { verifyFunding } from '../../core/config/funding.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import { parseAddress } from '../../core/units/address.js';
 import {

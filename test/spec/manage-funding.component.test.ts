@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { verifyFunding } from '../../core/config/funding-proof.js';
+import { verifyFunding } from '../../core/config/funding.js';
 import { parseAddress } from '../../core/units/address.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { acmeToken, chainId, otherToken, recordOf, sponsorshipAddress } from '../build/dashboard.js';

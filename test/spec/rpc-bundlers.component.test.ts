@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createChains } from '../../adapters/chain/chains.js';
-import type { Chains } from '../../core/chain/chains.js';
+import type { Chains } from '../../core/chain/chain.js';
 import { paymasterSignatureMagic } from '../../core/entry-point/paymaster-signature.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { noMetrics } from '../../core/metrics.js';

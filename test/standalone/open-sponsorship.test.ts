@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { reportOpenSponsorship } from '../../standalone/open-sponsorship.js';
+import { reportOpenSponsorship } from '../../standalone/life.js';
 import { aPaymasterConfig } from '../build/configs.js';
 
 const open = { contractsRegistered: false, contracts: [], defaultContractAction: 'Allow' } as const;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { computeAddress, Interface } from 'ethers';
 import { parse } from 'yaml';
 import { newEnvelope } from '../../adapters/signer/envelope/new-envelope.js';
-import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../../core/config/caps.js';
 import type { ProfileSpec } from '../../core/resources/profile.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
 import { encodeWith } from '../chain/support/account.js';

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { drainingExpirySeconds } from '../../core/config/chain-config.js';
-import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../../core/config/caps.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import type { ProfileSpec } from '../../core/resources/profile.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
 import { readNpmArtifact } from '../../standalone/dev-chain/artifacts.js';
 import { withArguments } from '../../standalone/dev-chain/canonical.js';
-import { fundPaymaster } from '../../standalone/dev-chain/funding.js';
+import { fundPaymaster } from '../../standalone/dev-chain/deployments.js';
 import { create2Address, deployOnce } from '../../standalone/dev-chain/transactor.js';
 import { encodeWith } from '../chain/support/account.js';
 import { paymaster } from '../support/paymaster.js';

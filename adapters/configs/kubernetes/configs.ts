@@ -4,16 +4,16 @@ import type { ConfigStore, PutResult, ReadConfig, StoredConfig } from '../../../
 import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
-import { DomainError } from '../../../core/errors.js';
-import { apiVersion, group } from '../../../core/meta/meta.js';
+import { group } from '../../../core/meta/meta.js';
 import { given } from '../../../core/units/given.js';
-import { mapErrors, mapListErrors } from '../../kube/errors.js';
-import { readList, readObject } from '../../kube/reads.js';
+import { isRace, mapErrors, mapListErrors } from '../../kube/errors.js';
+import { deleteObject, readList, readObject } from '../../kube/reads.js';
 import {
   chainName,
   parse,
   pathOf,
   revisionOf,
+  writeObject,
   type Compiled,
   type CompiledKind,
   type CompiledObject,
@@ -25,7 +25,6 @@ import { createConfigWatches, type ConfigWatchDeps } from './config-watch.js';
 
 /** On tombstones, so that they are found without reading the others. */
 const deletedLabel = `${group}/deleted`;
-const managedByLabel = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
 /** Label names hold 63 characters; 40 hex digits of a SHA-256 identify a key well enough to find its object. */
 const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)}`;
 
@@ -93,31 +92,19 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
       const configGeneration = Math.max(previous + 1, seen + 1, clock.now());
       const text = JSON.stringify({ ...config, configGeneration });
       checkSize(`${kind} ${name}`, text);
-      const body = {
-        apiVersion,
-        kind,
-        metadata: {
-          name,
-          namespace,
-          labels: {
-            ...managedByLabel,
-            ...(config.deletedAt === undefined ? {} : { [deletedLabel]: '' }),
-            ...Object.fromEntries(keyHashes.map((sha256) => [keyLabel(sha256), ''])),
-          },
-          ...(stored === undefined ? {} : { resourceVersion: stored.resourceVersion, uid: stored.uid }),
-        },
-        spec: {
-          hash,
-          ...(kind === 'PaymasterConfig' ? { keyHashes } : {}),
-          ...shownOf(config),
-          config: text,
-        },
+      const labels = {
+        ...(config.deletedAt === undefined ? {} : { [deletedLabel]: '' }),
+        ...Object.fromEntries(keyHashes.map((sha256) => [keyLabel(sha256), ''])),
+      };
+      const spec = {
+        hash,
+        ...(kind === 'PaymasterConfig' ? { keyHashes } : {}),
+        ...shownOf(config),
+        config: text,
       };
       try {
         const written = await mapErrors(`${kind} ${name}`, () =>
-          stored === undefined
-            ? transport.request({ method: 'POST', path: pathOf(namespace, kind), query: strict, body })
-            : transport.request({ method: 'PUT', path: pathOf(namespace, kind, name), query: strict, body }),
+          writeObject(deps, kind, name, stored, { labels, spec }),
         );
         newest.set(name, configGeneration);
         const { resourceVersion } = (written as CompiledObject).metadata;
@@ -151,11 +138,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   async function take(kind: CompiledKind, { metadata }: CompiledObject): Promise<void> {
     const { name, uid, resourceVersion } = metadata;
     await mapErrors(`${kind} ${name}`, () =>
-      transport.request({
-        method: 'DELETE',
-        path: pathOf(namespace, kind, name),
-        body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
-      }),
+      deleteObject(transport, pathOf(namespace, kind, name), { uid, resourceVersion }),
     );
   }
 
@@ -259,11 +242,4 @@ function shownOf(config: Compiled): Pick<CompiledPaymasterSpec, 'state' | 'sourc
 /** By these labels its keys are found. */
 function isLabelled({ spec: { keyHashes = [] }, metadata: { labels = {} } }: CompiledObject): boolean {
   return keyHashes.every((sha256) => keyLabel(sha256) in labels);
-}
-
-const strict = { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' };
-const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND']);
-
-function isRace(error: unknown): boolean {
-  return error instanceof DomainError && raceCodes.has(error.code);
 }

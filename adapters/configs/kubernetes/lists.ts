@@ -1,13 +1,13 @@
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import { DomainError } from '../../../core/errors.js';
-import { apiVersion, group } from '../../../core/meta/meta.js';
+import { group } from '../../../core/meta/meta.js';
 import { isWhole, type AddressList } from '../../../core/policy/address-list.js';
 import type { Clock } from '../../../core/units/time.js';
-import { mapErrors } from '../../kube/errors.js';
-import { readList, readObject } from '../../kube/reads.js';
+import { isRace, mapErrors } from '../../kube/errors.js';
+import { deleteObject, readList, readObject } from '../../kube/reads.js';
 import type { KubeTransport } from '../../kube/transport.js';
 import { checkSize } from '../bounds.js';
-import { parse, pathOf, type CompiledObject } from './compiled-object.js';
+import { parse, pathOf, writeObject, type CompiledObject } from './compiled-object.js';
 
 type Deps = { readonly transport: KubeTransport; readonly namespace: string; readonly clock: Clock };
 
@@ -33,30 +33,15 @@ export function createKubeLists({
     stored: CompiledObject | undefined,
     annotations: Readonly<Record<string, string>> = {},
   ): Promise<boolean> {
-    const revision = stored && { resourceVersion: stored.metadata.resourceVersion, uid: stored.metadata.uid };
-    const labels = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
+    const spec = { hash, config: text };
     return unlessRace(() =>
-      transport.request({
-        method: stored === undefined ? 'POST' : 'PUT',
-        path: pathOf(namespace, 'AddressList', stored === undefined ? undefined : hash),
-        query: { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' },
-        body: {
-          apiVersion,
-          kind: 'AddressList',
-          metadata: { name: hash, namespace, labels, annotations, ...revision },
-          spec: { hash, config: text },
-        },
-      }),
+      writeObject({ transport, namespace }, 'AddressList', hash, stored?.metadata, { annotations, spec }),
     );
   }
 
   async function remove({ metadata: { name, uid, resourceVersion } }: CompiledObject): Promise<void> {
     await unlessRace(() =>
-      transport.request({
-        method: 'DELETE',
-        path: pathOf(namespace, 'AddressList', name),
-        body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
-      }),
+      deleteObject(transport, pathOf(namespace, 'AddressList', name), { uid, resourceVersion }),
     );
   }
 
@@ -123,9 +108,7 @@ async function unlessRace(request: () => Promise<unknown>): Promise<boolean> {
     await mapErrors('AddressList', request);
     return true;
   } catch (error) {
-    const isRace =
-      error instanceof DomainError && ['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(error.code);
-    if (!isRace) throw error;
+    if (!isRace(error)) throw error;
     return false;
   }
 }

@@ -1,7 +1,13 @@
 import type { Ambient } from '../../../core/ambient.js';
 import type { ConfigEvent, ConfigStore, ConfigWatch } from '../../../core/config/config-store.js';
-import { createSnapshotFile, type SnapshotFile } from './snapshot-file.js';
-import { deletionOf, idOf, isForgotten, type SnapshotEntry } from './snapshot-lines.js';
+import {
+  createSnapshotFile,
+  deletionOf,
+  idOf,
+  isForgotten,
+  type SnapshotEntry,
+  type SnapshotFile,
+} from './snapshot-file.js';
 
 type SnapshotDeps = Ambient & {
   readonly configs: ConfigStore;

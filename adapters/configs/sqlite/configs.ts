@@ -1,20 +1,15 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { contentOf } from '../../../core/config/config-hash.js';
-import type {
-  ConfigEvent,
-  ConfigStore,
-  ConfigWatch,
-  PutResult,
-  StoredConfig,
-} from '../../../core/config/config-store.js';
+import type { ConfigEvent, ConfigStore, PutResult, StoredConfig } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
-import { type AddressList, isWhole } from '../../../core/policy/address-list.js';
+import { isWhole, type AddressList } from '../../../core/policy/address-list.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { callSafely, createDelivery } from '../../sqlite/delivery.js';
 import { checkContracts, checkSize } from '../bounds.js';
-import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js';
 import type { Database } from '../../sqlite/database.js';
+import { createSlicedWatches } from '../../sqlite/sliced-watches.js';
+import { migrate } from '../../sqlite/migrate.js';
+import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 
 /**
  * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs to its handler in
@@ -23,17 +18,17 @@ import type { Database } from '../../sqlite/database.js';
 export function createSqliteConfigStore(deps: { readonly db: Database; readonly clock: Clock }): ConfigStore {
   const { db, clock } = deps;
   const rows = createConfigRows(db);
-  const watchers = new Set<Watcher>();
-
-  const deliverInOrder = createDelivery();
-
-  function publish(subject: Subject, id: string, event: ConfigEvent): void {
-    // Decided now, not on delivery: a slice that is read in between holds this change already.
-    const recipients = [...watchers].filter((watcher) => watcher.isPast(subject, id));
-    deliverInOrder(() => {
-      for (const watcher of recipients) watcher.deliver(event);
-    });
-  }
+  // What others need comes first.
+  const subjects = ['list', 'chain', 'paymaster'] as const satisfies readonly Subject[];
+  const watches = createSlicedWatches<Subject, string, ConfigEvent>({
+    sliceSize,
+    slice: (subject, after = '') =>
+      nextPage(subject, after).map((row) => [
+        row.id,
+        row.isDeleted ? deleteEvent(subject, row) : putEvent(subject, row),
+      ]),
+    isAtOrBefore: (id, reached) => id <= reached,
+  });
 
   function put(
     subject: Subject,
@@ -52,7 +47,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       return { changed: true, hash, configGeneration: generation };
     });
     const row = { id, hash, generation: result.configGeneration, content: text, isDeleted: false };
-    if (result.changed) publish(subject, id, putEvent(subject, row));
+    if (result.changed) watches.publish(subject, id, putEvent(subject, row));
     return result;
   }
 
@@ -71,7 +66,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       rows.bury(subject, row, now);
       return { ...row, isDeleted: true };
     });
-    if (buried) publish(subject, id, deleteEvent(subject, buried));
+    if (buried) watches.publish(subject, id, deleteEvent(subject, buried));
   }
 
   function getLive<C>(subject: Subject, id: string): StoredConfig<C> | undefined {
@@ -132,13 +127,13 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
         rows.put('list', row, []);
         return stored?.content !== text;
       });
-      if (isNew) publish('list', hash, { type: 'put-list', list });
+      if (isNew) watches.publish('list', hash, { type: 'put-list', list });
     },
     getList: async (hash) => readList(hash),
     purgeLists: async (named, before) => {
       for (const hash of db.run(() => rows.listsBefore(before))) {
         if (named.has(hash) || !db.transaction(() => rows.deleteList(hash, before))) continue;
-        publish('list', hash, { type: 'delete-list', hash });
+        watches.publish('list', hash, { type: 'delete-list', hash });
       }
       return new Set([...named].filter((hash) => readList(hash) === undefined));
     },
@@ -150,62 +145,9 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       return row && parse<PaymasterConfig>(row);
     },
 
-    watch: (handler) => watch(handler),
+    watch: (handler) => ({ ...watches.watch(subjects, handler), confirmedAt: () => clock.now() }),
   };
-
-  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
-    // What others need comes first. A slice ends at an id: changes at or before it are
-    // delivered at once; the slice that reads the rest delivers the changes behind it.
-    const progress: Record<Subject, string> = { list: '', chain: '', paymaster: '' };
-    const isComplete: Record<Subject, boolean> = { list: false, chain: false, paymaster: false };
-    const watcher: Watcher = {
-      isPast: (subject, id) => isComplete[subject] || id <= progress[subject],
-      deliver: (event) => {
-        if (watchers.has(watcher)) callSafely(() => handler(event));
-      },
-    };
-    watchers.add(watcher);
-
-    async function read(subject: Subject): Promise<void> {
-      while (watchers.has(watcher) && !isComplete[subject]) {
-        deliverInOrder(() => readSlice(subject));
-        if (!isComplete[subject]) await new Promise((resolve) => setImmediate(resolve));
-      }
-    }
-
-    function readSlice(subject: Subject): void {
-      const page = nextPage(subject, progress[subject]);
-      progress[subject] = page.at(-1)?.id ?? progress[subject];
-      isComplete[subject] = page.length < sliceSize;
-      for (const row of page)
-        watcher.deliver(row.isDeleted ? deleteEvent(subject, row) : putEvent(subject, row));
-    }
-
-    async function readAll(): Promise<void> {
-      // Not before the caller has received its watch: a handler may want to stop it.
-      await Promise.resolve();
-      await read('list');
-      await read('chain');
-      await read('paymaster');
-    }
-
-    const synced = readAll();
-    // A caller that awaits it sees the failure. A watch that nobody awaits must not end the process.
-    synced.catch(() => {});
-    return {
-      synced,
-      confirmedAt: () => clock.now(),
-      stop: () => {
-        watchers.delete(watcher);
-      },
-    };
-  }
 }
-
-type Watcher = {
-  isPast(subject: Subject, id: string): boolean;
-  deliver(event: ConfigEvent): void;
-};
 
 const sliceSize = 500;
 
@@ -231,4 +173,102 @@ function listIn({ content }: ConfigRow): AddressList {
 /** The stored text is what a put of the same subject was given, so it needs no second check. */
 function parse<C>(row: ConfigRow): C {
   return { ...(JSON.parse(row.content) as object), configGeneration: row.generation } as C;
+}
+
+/** What a row describes; `id` is a paymasterId, a chain id as text, or the hash of a list, whose generation is the time of its last put. */
+export type Subject = 'list' | 'paymaster' | 'chain';
+
+type ConfigRow = {
+  readonly id: string;
+  readonly hash: string;
+  readonly generation: number;
+  /** JSON without configGeneration. */
+  readonly content: string;
+  /** True of a tombstone. */
+  readonly isDeleted: boolean;
+};
+
+type LiveRow = Omit<ConfigRow, 'isDeleted'>;
+
+const steps = [
+  `CREATE TABLE configs (
+     subject TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
+     -- Both NULL in rows that an earlier version deleted: their generation was all that it kept.
+     hash TEXT, content TEXT,
+     PRIMARY KEY (subject, id)
+   ) STRICT;
+   CREATE TABLE config_keys (
+     sha256 TEXT NOT NULL, id TEXT NOT NULL,
+     PRIMARY KEY (sha256, id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX config_keys_by_config ON config_keys (id);`,
+  // Rows that were deleted before this step have no content: only their generation is known.
+  `ALTER TABLE configs ADD COLUMN deleted_at INTEGER;
+   CREATE INDEX configs_by_deletion ON configs (deleted_at) WHERE deleted_at IS NOT NULL;`,
+];
+
+const columns = 'id, hash, generation, content, deleted_at';
+
+function createConfigRows(database: Database) {
+  migrate(database, 'configs', steps);
+  const { sql } = database;
+  const one = sql.prepare(`SELECT ${columns} FROM configs WHERE subject = ? AND id = ?`);
+  const slice = sql.prepare(
+    `SELECT ${columns} FROM configs WHERE subject = ? AND id > ? AND content IS NOT NULL ORDER BY id LIMIT ?`,
+  );
+  const upsert = sql.prepare(
+    `INSERT INTO configs (subject, id, generation, hash, content, deleted_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET generation = excluded.generation, hash = excluded.hash, content = excluded.content,
+       deleted_at = excluded.deleted_at`,
+  );
+  const forget = sql.prepare('DELETE FROM configs WHERE deleted_at < ?');
+  const forgetList = sql.prepare("DELETE FROM configs WHERE subject = 'list' AND id = ? AND generation < ?");
+  const listIds = sql.prepare("SELECT id FROM configs WHERE subject = 'list' AND generation < ?");
+  const forgetKeys = sql.prepare('DELETE FROM config_keys WHERE id = ?');
+  const addKey = sql.prepare('INSERT OR IGNORE INTO config_keys VALUES (?, ?)');
+  const byKey = sql.prepare(
+    `SELECT c.id, c.hash, c.generation, c.content, c.deleted_at FROM config_keys k
+     CROSS JOIN configs c ON c.subject = 'paymaster' AND c.id = k.id WHERE k.sha256 = ? LIMIT 1`,
+  );
+
+  return {
+    /** Returns tombstones too. */
+    get: (subject: Subject, id: string): ConfigRow | undefined => parseRow(one.get(subject, id)),
+    /** The generation that was given last, also when the config has been deleted since; 0 if there was none. */
+    lastGeneration: (subject: Subject, id: string): number =>
+      Number(one.get(subject, id)?.['generation'] ?? 0),
+    /** Tombstones included. */
+    page: (subject: Subject, after: string, size: number): ConfigRow[] =>
+      slice.all(subject, after, size).flatMap((row) => parseRow(row) ?? []),
+    put: (subject: Subject, row: LiveRow, keyHashes: readonly string[]): void => {
+      const { id, hash, generation, content } = row;
+      upsert.run(subject, id, generation, hash, content, null);
+      if (subject !== 'paymaster') return;
+      forgetKeys.run(id);
+      for (const sha256 of keyHashes) addKey.run(sha256, id);
+    },
+    /** Replaces a config by a tombstone. */
+    bury: (subject: Subject, { id, hash, generation, content }: LiveRow, deletedAt: EpochMs): void => {
+      upsert.run(subject, id, generation, hash, content, deletedAt);
+      if (subject === 'paymaster') forgetKeys.run(id);
+    },
+    /** Deletes the tombstones from before that time. */
+    purge: (before: EpochMs): void => void forget.run(before),
+    /** The hashes of the lists that were put last before that time. */
+    listsBefore: (before: EpochMs): readonly string[] => listIds.all(before).map((row) => textOf(row, 'id')),
+    /** False when it has been put since. */
+    deleteList: (hash: string, before: EpochMs): boolean => forgetList.run(hash, before).changes > 0,
+    findByKey: (sha256: string): ConfigRow | undefined => parseRow(byKey.get(sha256)),
+  };
+}
+
+function parseRow(row: Row | undefined): ConfigRow | undefined {
+  if (row === undefined || row['content'] === null) return undefined;
+  return {
+    id: textOf(row, 'id'),
+    hash: textOf(row, 'hash'),
+    generation: integerOf(row, 'generation'),
+    content: textOf(row, 'content'),
+    isDeleted: row['deleted_at'] !== null,
+  };
 }

@@ -1,7 +1,11 @@
 import type { Decimal } from '../../../core/pricing/decimal.js';
 import { checkRound, checkSequencer, updatedAtOf } from '../../../core/pricing/feed-round.js';
-import { staleAtOf } from '../../../core/pricing/age.js';
-import { faulty, type PriceSource, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import {
+  faulty,
+  staleAtOf,
+  type PriceSource,
+  type RefusedPrice,
+} from '../../../core/pricing/price-source.js';
 import { priceOf } from '../../../core/pricing/rate.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';

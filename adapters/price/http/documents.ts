@@ -1,11 +1,12 @@
+import { join } from 'node:path';
 import { Agent } from 'undici';
 import type { Ambient } from '../../../core/ambient.js';
-import { type JsonDocument, parseDocument } from '../../../core/pricing/json-document.js';
+import { parseDocument, type JsonDocument } from '../../../core/pricing/json-document.js';
 import { faulty, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { asItIs, basicAuth, BodyTooLarge, errorText, readBody } from '../../http-exchange.js';
+import { createMountedFile } from '../../mounted-file.js';
 import { shareInFlight } from '../../share-in-flight.js';
-import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
 
 export type DocumentReading = {
   readonly ok: true;
@@ -37,8 +38,8 @@ const connectionsPerHost = 4;
  * platform, which may name hosts of its network, so addresses are not checked as those of webhooks are.
  */
 export function createDocuments(deps: DocumentsDeps): Documents {
-  const { clock, log, headersDirectory, timeoutMs = defaultTimeoutMs } = deps;
-  const headerFiles = createHeaderFiles({ directory: headersDirectory, clock, log });
+  const { clock, timeoutMs = defaultTimeoutMs } = deps;
+  const readHeaders = createHeaderFiles(deps);
   // One signal is the deadline of the whole read; timeouts of the pool would be a second, coarser one.
   // Over HTTP/2 all reads would share one connection, and one that stalls would stall them all.
   const agent = new Agent({
@@ -61,7 +62,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
         const askedAt = clock.now();
         const deadline = AbortSignal.timeout(timeoutMs);
         try {
-          const headers = headersFile === undefined ? {} : await headerFiles.read(headersFile);
+          const headers = headersFile === undefined ? {} : await readHeaders(headersFile);
           const { status, body } = await get(new URL(url), headers, deadline);
           if (status !== 200) return refuse('UNREACHABLE', describeStatus(status));
           const document = parseDocument(body);
@@ -121,4 +122,70 @@ function describeStatus(status: number): string {
   if (status >= 300 && status < 400) return `answers HTTP ${status}, and redirects are not followed`;
   if (status === 401 || status === 403) return `answers HTTP ${status}: check its headersFile`;
   return `answers HTTP ${status}`;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What is wrong with a header file; the message never quotes a value, which is a key. */
+class HeadersUnusable extends Error {}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
+const valuePattern = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
+/** Headers that belong to the connection: a file that set them could garble requests of others. */
+const reserved = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'te',
+]);
+
+/**
+ * Reads header files of a directory by name, one `name: value` per line. Rejects with HeadersUnusable if the file has never been
+ * usable.
+ */
+function createHeaderFiles({
+  headersDirectory,
+  clock,
+  log,
+}: DocumentsDeps): (file: string) => Promise<Headers> {
+  const files = new Map<string, () => Promise<Headers>>();
+  return async (file) => {
+    if (headersDirectory === undefined)
+      throw new HeadersUnusable(`needs header file "${file}", and no directory of them is mounted`);
+    const read =
+      files.get(file) ??
+      createMountedFile(join(headersDirectory, file), {
+        clock,
+        parse: (text) => parseHeaders(text, file),
+        onUnusable: () => log.warn('header file not usable, keeping the last one', { file }),
+      });
+    files.set(file, read);
+    try {
+      return await read();
+    } catch (error) {
+      if (error instanceof HeadersUnusable) throw error;
+      throw new HeadersUnusable(`needs header file "${file}", which cannot be read`, { cause: error });
+    }
+  };
+}
+
+/** Lines `name: value`; empty ones and those that begin with "#" are left out. */
+function parseHeaders(text: string, file: string): Headers {
+  const headers: Record<string, string> = {};
+  for (const [index, raw] of text.split('\n').entries()) {
+    const line = raw.trim();
+    if (line === '' || line.startsWith('#')) continue;
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    if (!namePattern.test(name) || !valuePattern.test(value) || reserved.has(name))
+      throw new HeadersUnusable(
+        `needs header file "${file}", whose line ${index + 1} must be "name: value" of a header that may be set`,
+      );
+    headers[name] = value;
+  }
+  return headers;
 }

@@ -1,7 +1,12 @@
-import { checkAge, staleAtOf } from '../../../core/pricing/age.js';
+import {
+  checkAge,
+  faulty,
+  staleAtOf,
+  type PricedToken,
+  type PriceSource,
+} from '../../../core/pricing/price-source.js';
 import type { Decimal } from '../../../core/pricing/decimal.js';
 import { parsePath, readNumber, readTime, type DocumentPath } from '../../../core/pricing/json-document.js';
-import { faulty, type PricedToken, type PriceSource } from '../../../core/pricing/price-source.js';
 import { priceOf } from '../../../core/pricing/rate.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';

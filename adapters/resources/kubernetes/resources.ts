@@ -16,7 +16,7 @@ import type { KubeList, KubeObject } from '../../kube/objects.js';
 import type { KubeTransport } from '../../kube/transport.js';
 import { isExpired, isStatus } from '../../kube/api-error.js';
 import { mapErrors, mapListErrors, toDomainError } from '../../kube/errors.js';
-import { readList, readObject } from '../../kube/reads.js';
+import { deleteObject, readList, readObject } from '../../kube/reads.js';
 import { createObjectSlimmer } from './slim-object.js';
 
 type KubeResourceStoreDeps = Pick<Ambient, 'log' | 'metrics'> & {
@@ -133,15 +133,8 @@ export function createKubeResourceStore(
     apply,
 
     async delete(kind, key, { version: resourceVersion } = {}) {
-      const body = resourceVersion && {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        preconditions: { resourceVersion },
-      };
       const path = objectPath(kind, key);
-      await mapErrors(describe(kind, key), () =>
-        transport.request({ method: 'DELETE', path, ...given({ body }) }),
-      );
+      await mapErrors(describe(kind, key), () => deleteObject(transport, path, given({ resourceVersion })));
     },
 
     async applyStatus<K extends Kind>(

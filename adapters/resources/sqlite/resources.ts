@@ -1,15 +1,24 @@
 import { DomainError } from '../../../core/errors.js';
 import { isSameJson } from '../../../core/meta/field-tree.js';
 import { type Kind, kindNames, type Resources } from '../../../core/resources/kinds.js';
-import { formatKey, keyOf, type ObjectKey } from '../../../core/meta/meta.js';
-import type { ApplyRequest, PageOptions, ResourceStore } from '../../../core/resources/resource-store.js';
+import { formatKey, keyOf, parseKey, type ObjectKey } from '../../../core/meta/meta.js';
+import type {
+  ApplyRequest,
+  PageOptions,
+  ResourceStore,
+  WatchEvent,
+} from '../../../core/resources/resource-store.js';
 import { validateStatus } from '../../../core/resources/validate.js';
 import { given } from '../../../core/units/given.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { Database } from '../../sqlite/database.js';
+import { createSlicedWatches } from '../../sqlite/sliced-watches.js';
 import { decideApply, plain, throwIfAny } from './resource-decision.js';
 import { createResourceRows, type StoredObject, typed } from './resource-rows.js';
-import { createResourceWatches } from './resource-watch.js';
+
+type Change = { readonly type: WatchEvent<Kind>['type']; readonly object: StoredObject };
+
+const sliceSize = 100;
 
 /**
  * ResourceStore in one SQLite file. Each write is one transaction that reads, decides and stores. Watchers in this
@@ -21,8 +30,19 @@ export function createSqliteResourceStore(deps: {
 }): ResourceStore {
   const { db, clock } = deps;
   const rows = createResourceRows(db);
-  const watches = createResourceWatches({ page: (...args) => db.run(() => rows.page(...args)) });
+  const watches = createSlicedWatches<Kind, ObjectKey, Change>({
+    sliceSize,
+    slice: (kind, after) =>
+      db
+        .run(() => rows.page(kind, after, sliceSize))
+        .map((object) => [keyOf(object), { type: 'ADDED', object: freeze(object) }]),
+    isAtOrBefore,
+  });
   const now = () => new Date(clock.now()).toISOString();
+
+  function publish(type: Change['type'], object: StoredObject): void {
+    watches.publish(object.kind, keyOf(object), { type, object: freeze(object) });
+  }
 
   function apply<K extends Kind>(request: ApplyRequest<K>): StoredObject {
     const { kind, key } = request;
@@ -37,7 +57,7 @@ export function createSqliteResourceStore(deps: {
       return { before: stored, after: written };
     });
     if (!after) throw new Error(`an apply of ${kind} ${formatKey(key)} stored nothing`);
-    if (after !== before) watches.publish(before ? 'MODIFIED' : 'ADDED', structuredClone(after));
+    if (after !== before) publish(before ? 'MODIFIED' : 'ADDED', structuredClone(after));
     return after;
   }
 
@@ -57,7 +77,7 @@ export function createSqliteResourceStore(deps: {
       rows.put(written);
       return { isChanged: true, object: written };
     });
-    if (isChanged) watches.publish('MODIFIED', structuredClone(object));
+    if (isChanged) publish('MODIFIED', structuredClone(object));
     return object;
   }
 
@@ -89,7 +109,7 @@ export function createSqliteResourceStore(deps: {
         rows.delete(kind, key);
         return withVersion(stored, rows.nextVersion());
       });
-      watches.publish('DELETED', gone);
+      publish('DELETED', gone);
     },
 
     applyStatus: async <K extends Kind>(
@@ -107,13 +127,9 @@ export function createSqliteResourceStore(deps: {
       return typed<K>(written);
     },
 
-    watch: (kind, handler) => watches.watch(kind, handler),
+    watch: <K extends Kind>(kind: K, handler: (event: WatchEvent<K>) => void) =>
+      watches.watch([kind], ({ type, object }) => handler({ type, object: typed<K>(object) })),
   };
-}
-
-function parseKey(text: string): ObjectKey {
-  const [namespace, name] = text.includes('/') ? text.split('/', 2) : [undefined, text];
-  return { name: name ?? '', ...given({ namespace }) };
 }
 
 function withVersion(object: StoredObject, resourceVersion: string): StoredObject {
@@ -140,4 +156,19 @@ function checkVersion(kind: Kind, key: ObjectKey, stored: StoredObject, version:
 
 function notFound(kind: Kind, key: ObjectKey): DomainError {
   return new DomainError('NOT_FOUND', `${kindNames[kind].plural} "${formatKey(key)}" not found`);
+}
+
+/** In the order of namespace and name, in which slices are read. */
+function isAtOrBefore(key: ObjectKey, end: ObjectKey): boolean {
+  const [namespace, reached] = [key.namespace ?? '', end.namespace ?? ''];
+  return namespace < reached || (namespace === reached && key.name <= end.name);
+}
+
+/** Several handlers share an event, so none may change it. */
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(freeze);
+  }
+  return value;
 }

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { invalidInput } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock } from '../../../core/units/time.js';
-import { addressOf } from '../curve.js';
+import { addressOf, loadCurve } from '../curve.js';
 import { notAKey } from '../file/key-file.js';
 import type { Environment } from '../kind.js';
-import { loadCurve } from '../load-curve.js';
 import { base64, keyProblems } from '../providers/provider.js';
 import { type ProviderName, providerOf } from '../providers/table.js';
 

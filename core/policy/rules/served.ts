@@ -28,3 +28,32 @@ export function decideDeniedSender(
   if (!denied.has(sender)) return pass;
   return refuse('SENDER_DENIED', `${sender} is in spec.deniedSenders of chain ${chainId}`);
 }
+
+/**
+ * Someone has to pay. `funding` is the wallet that pays; undefined when neither the paymaster nor the platform names
+ * one.
+ */
+export function decideFunding(
+  funding: AddressKey | undefined,
+  { version, organisation }: { readonly version: string; readonly organisation: string },
+): Verdict {
+  if (funding !== undefined) return pass;
+  return refuse(
+    'NOT_FUNDED',
+    `version "${version}" has no wallet that pays for organisation "${organisation}"`,
+  );
+}
+
+export type SigningPhase = 'commit' | 'finalize';
+
+/** Where the paymaster demands the account's signature, only the second of two phases signs. */
+export function decideAccountSignature(
+  { requiresAccountSignature }: { readonly requiresAccountSignature: boolean },
+  phase: SigningPhase | undefined,
+): Verdict {
+  if (!requiresAccountSignature || phase !== undefined) return pass;
+  return refuse(
+    'ACCOUNT_SIGNATURE_REQUIRED',
+    'the request has no signingPhase, and this paymaster signs only what its account has signed',
+  );
+}

@@ -7,7 +7,7 @@ import { noCost } from '../../usage/unit.js';
 import { decideCycle } from './cycle.js';
 import { configOf } from './kind.js';
 import { compileLimits, limitShares } from './shares.js';
-import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './spec.js';
+import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './schema.js';
 
 /** A count that a change of its limit leaves behind: what is in it no longer counts. */
 export type CountLeft = CounterId & {

@@ -1,4 +1,4 @@
-import type { CountedSpec, CycleStatus, SpendingLimitSpec, LimitConfig } from './spec.js';
+import type { CountedSpec, CycleStatus, SpendingLimitSpec, LimitConfig } from './schema.js';
 import { given } from '../../units/given.js';
 import { cycleUnits, formatInstant, parseInstant, plusMs, type EpochMs } from '../../units/time.js';
 

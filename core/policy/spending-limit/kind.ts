@@ -1,27 +1,35 @@
-import { parseInstant, type EpochMs } from '../../units/time.js';
+import { cycleUnits, maxCycleValue, parseInstant, type EpochMs } from '../../units/time.js';
 import { given } from '../../units/given.js';
-import { needsPrice, formatAmount, unitOf } from '../../usage/units.js';
-import { column } from '../../meta/schema-parts.js';
-import { pass } from '../../refusal.js';
-import type { PolicyIdentity, PolicyKind, Glance, GlanceAt } from '../kind.js';
-import { budgets } from './budget.js';
-import { cycleOf, decideCycle } from './cycle.js';
 import {
-  compileOperationLimits,
-  decideOperationLimits,
-  glanceOfOperationLimits,
-  type OperationLimit,
-  type OperationLimitConfig,
-} from './per-operation.js';
-import { limitProblem } from './problem.js';
+  formatAmount,
+  needsPrice,
+  parseThreshold,
+  unitNames,
+  unitOf,
+  units,
+  type Unit,
+} from '../../usage/units.js';
+import { column } from '../../meta/schema-parts.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
+import type { Glance, GlanceAt, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
+import { cycleOf, decideCycle } from './cycle.js';
 import { limitRecord, type LimitBody } from './record.js';
-import { spendingLimitSchema } from './schema.js';
+import {
+  isCounted,
+  spendingLimitSchema,
+  type CycleStatus,
+  type LimitConfig,
+  type SpendingLimitSpec,
+} from './schema.js';
 import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
-import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './spec.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { noCost } from '../../usage/unit.js';
 import { never } from '../../usage/window.js';
-import { glanceOf } from '../modes.js';
+import { decideEach, glanceOf, saidOf } from '../modes.js';
+import { quote } from '../../errors.js';
+import { calendarUnits, isTimeZone } from '../../usage/calendar.js';
+import { expectedOf, isAmount, isThreshold } from './threshold.js';
+import { priceStale } from '../share-texts.js';
 
 /** One that only bounds each operation has no cycle. */
 type AnyLimitConfig = PolicyIdentity &
@@ -90,7 +98,33 @@ export const spendingLimit = {
       decide: ({ operationLimits = [] }, facts) => decideOperationLimits(operationLimits, facts),
     },
   },
-  budgets,
+  /**
+   * A budget is a limit in dollars. All that decides where it counts is in its spec: paymasters are compiled one by one, and have to agree.
+   * So no Organisation that is made again restarts it. `assumeUsed` counts at once, also before `restartedAt` has come: too little is spent then, never too much.
+   */
+  budgets: {
+    problem({ usd, ...cycle }, where) {
+      const at = { cycle: where, threshold: `${where}.usd` };
+      return limitProblem({ ...cycle, threshold: usd, thresholdType: 'USD' }, at);
+    },
+    compile({ name, usd, cycleDuration, calendar, restartedAt, assumeUsed, enforcement }, policyId) {
+      return {
+        policyId,
+        name,
+        budget: true,
+        scope: 'PAYMASTER',
+        threshold: usd,
+        thresholdType: 'USD',
+        startMs: parseInstant(restartedAt ?? '') ?? (0 as EpochMs),
+        ...given({
+          durationMs: cycleDuration && cycleDuration.value * cycleUnits[cycleDuration.unit],
+          calendar,
+          assumeUsed,
+          shadow: enforcement === 'Shadow' ? (true as const) : undefined,
+        }),
+      };
+    },
+  },
   isCounted,
   counts: {
     modes: ['SPONSORED'],
@@ -165,4 +199,100 @@ function glanceOfLimit(limit: CompiledLimit, { now, facts, used, ...at }: Glance
     remaining: formatAmount(unit, left),
     ...given({ turnsAt }),
   });
+}
+
+/**
+ * What is wrong with a limit, as a sentence: what schemas cannot tell, and what not every store checks. `at`: the fields that the
+ * sentence names.
+ */
+function limitProblem(
+  limit: Omit<SpendingLimitSpec, 'scope'>,
+  at: { readonly cycle: string; readonly threshold: string },
+): string | undefined {
+  const { cycleDuration, calendar, never, assumeUsed, thresholdType, threshold, perOperation } = limit;
+  const cycles = [cycleDuration, calendar, never].filter((each) => each !== undefined).length;
+  if (threshold === undefined && perOperation === undefined)
+    return `${at.cycle} must have threshold, perOperation, or both.`;
+  if (threshold === undefined && cycles !== 0)
+    return `${at.cycle} must have no cycleDuration, calendar or never without threshold.`;
+  if (threshold !== undefined && cycles !== 1)
+    return `${at.cycle} must have exactly one of cycleDuration, calendar and never.`;
+  const { value, unit } = cycleDuration ?? { value: 1, unit: 'day' };
+  if (!Object.hasOwn(cycleUnits, unit))
+    return `${at.cycle}.cycleDuration.unit must be "hour" or "day", got ${quote(unit)}.`;
+  if (!Number.isInteger(value) || value < 1 || value > maxCycleValue[unit])
+    return `${at.cycle}.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
+  if (calendar !== undefined && !calendarUnits.includes(calendar.every))
+    return `${at.cycle}.calendar.every must be one of ${calendarUnits.join(', ')}, got ${quote(calendar.every)}.`;
+  if (calendar !== undefined && !isTimeZone(calendar.timeZone))
+    return `${at.cycle}.calendar.timeZone must be the name of a time zone such as Europe/Berlin, got ${quote(calendar.timeZone)}.`;
+  if (limit.restartedAt !== undefined && parseInstant(limit.restartedAt) === undefined)
+    return `${at.cycle}.restartedAt must be an RFC 3339 time, got ${quote(limit.restartedAt)}.`;
+  if (limit.startTime !== undefined && parseInstant(limit.startTime) === undefined)
+    return `${at.cycle}.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
+  if (!Object.hasOwn(units, thresholdType))
+    return `${at.cycle}.thresholdType must be one of ${unitNames.join(', ')}, got ${quote(thresholdType)}.`;
+  if (assumeUsed !== undefined && !isThreshold(assumeUsed, thresholdType))
+    return `${at.cycle}.assumeUsed must be ${expectedOf(thresholdType)}, got ${quote(assumeUsed)}.`;
+  if (perOperation !== undefined && !isAmount(thresholdType))
+    return `${at.cycle}.perOperation must be left out when thresholdType is ${thresholdType}, got ${quote(perOperation)}.`;
+  if (perOperation !== undefined && !isThreshold(perOperation, thresholdType))
+    return `${at.cycle}.perOperation must be ${expectedOf(thresholdType)}, got ${quote(perOperation)}.`;
+  return threshold === undefined || isThreshold(threshold, thresholdType)
+    ? undefined
+    : `${at.threshold} must be ${expectedOf(thresholdType)}, got ${quote(threshold)}.`;
+}
+
+/** What one operation may cost at most. Nothing is counted, so it needs neither cycle nor store. */
+type OperationLimitConfig = PolicyIdentity & {
+  readonly thresholdType: Unit;
+  readonly perOperation: string;
+};
+
+/** `most`: as the unit counts, rounded down. */
+type OperationLimit = PolicyIdentity & { readonly unit: Unit; readonly most: number };
+
+function compileOperationLimits(limits: readonly OperationLimitConfig[]): readonly OperationLimit[] {
+  return limits.map(({ thresholdType: unit, perOperation, ...identity }) => ({
+    ...identity,
+    unit,
+    most: parseThreshold(unit, perOperation),
+  }));
+}
+
+/** Throws UNAVAILABLE (PRICE_STALE) when the cost is not known in the unit; a limit in Shadow says nothing then. */
+function decideOperationLimits(limits: readonly OperationLimit[], facts: PolicyFacts): Verdict {
+  return decideEach(limits, facts, (limit) => {
+    const cost = costIn(limit, facts);
+    if (cost === undefined) {
+      if (limit.shadow === true) return pass;
+      throw priceStale(limit.name);
+    }
+    return decideCost(limit, cost);
+  });
+}
+
+function glanceOfOperationLimits(
+  limits: readonly OperationLimit[],
+  facts: PolicyFacts | undefined,
+): readonly Glance[] {
+  return limits.map((limit) => {
+    const usual = `at most ${formatAmount(limit.unit, limit.most)} for each operation`;
+    const cost = facts && costIn(limit, facts);
+    if (cost === undefined || facts?.mode !== 'SPONSORED') return glanceOf(limit, saidOf(usual, undefined));
+    return glanceOf(limit, saidOf(comparison(limit, cost), decideCost(limit, cost)));
+  });
+}
+
+function decideCost(limit: OperationLimit, cost: number): Verdict {
+  return cost <= limit.most ? pass : refuse('COST_TOO_HIGH', `"${limit.name}": ${comparison(limit, cost)}`);
+}
+
+/** As limits count it: rounded up. */
+function costIn({ unit }: OperationLimit, { cost }: PolicyFacts): number | undefined {
+  return cost && unitOf(unit).take(cost)?.cost;
+}
+
+function comparison({ unit, most }: OperationLimit, cost: number): string {
+  return `the operation may cost ${formatAmount(unit, cost)}, and one may cost at most ${formatAmount(unit, most)}`;
 }

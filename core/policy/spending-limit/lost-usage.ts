@@ -2,7 +2,7 @@ import type { EpochMs } from '../../units/time.js';
 import { formatInstant } from '../../units/time.js';
 import { never } from '../../usage/window.js';
 import { compileLimits, windowOf } from './shares.js';
-import type { LimitConfig } from './spec.js';
+import type { LimitConfig } from './schema.js';
 
 /** A limit that refuses everything, because nobody knows what was used of its present window. */
 export type LostLimit = Pick<LimitConfig, 'policyId' | 'name' | 'budget'> & {

@@ -8,7 +8,7 @@ import { calendarUnits } from '../../usage/calendar.js';
 import { unitNames, type Unit } from '../../usage/units.js';
 import { cycleUnits, maxCycleValue } from '../../units/time.js';
 import type { PolicyRecord, PolicyToRender } from '../kind.js';
-import { isCounted, type CountedSpec, type SpendingLimitSpec } from './spec.js';
+import { isCounted, type CountedSpec, type SpendingLimitSpec } from './schema.js';
 import { thresholdProblem } from './threshold.js';
 
 export type DocumentedLimit = CountedSpec & Required<Pick<CountedSpec, 'cycleDuration'>>;

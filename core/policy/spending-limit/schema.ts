@@ -1,7 +1,7 @@
 import { cycleUnit, exactlyOneOf, instant } from '../../meta/schema-parts.js';
-import { boolean, choice, immutable, integer, object, text } from '../../schema/structural.js';
-import { maxCycleValue } from '../../units/time.js';
-import { calendarUnits } from '../../usage/calendar.js';
+import { boolean, choice, immutable, integer, object, text, type Infer } from '../../schema/structural.js';
+import { maxCycleValue, type EpochMs } from '../../units/time.js';
+import { calendarUnits, type Calendar } from '../../usage/calendar.js';
 import { unitNames, unitOf } from '../../usage/units.js';
 import { anyThreshold, perOperationRules, thresholdRules } from './threshold.js';
 
@@ -138,3 +138,33 @@ export const cycleStatus = object('The cycle in force, and the fields that it wa
     specStartTime: instant('spec.spendingLimit.startTime at that time.'),
   },
 });
+
+export type SpendingLimitSpec = Infer<typeof spendingLimitSchema>;
+
+/** A limit that counts by cycles. */
+export type CountedSpec = SpendingLimitSpec & Required<Pick<SpendingLimitSpec, 'threshold'>>;
+
+export function isCounted(spec: SpendingLimitSpec): spec is CountedSpec {
+  return spec.threshold !== undefined;
+}
+
+/** As in the resource. */
+type LimitTerms = Pick<CountedSpec, 'scope' | 'threshold' | 'thresholdType'>;
+
+/** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */
+export type CycleStatus = Infer<typeof cycleStatus>;
+
+/** What is served for a limit that counts. */
+export type LimitConfig = LimitTerms & {
+  readonly policyId: string;
+  readonly name: string;
+  readonly shadow?: true;
+  /** An organisation's budget: all its paymasters on the chain count in it. */
+  readonly budget?: true;
+  readonly campaign?: string;
+  readonly startMs: EpochMs;
+  readonly durationMs?: number;
+  readonly calendar?: Calendar;
+  readonly assumeUsed?: string;
+  readonly specAssumeUsed?: string;
+};

@@ -1,4 +1,4 @@
-import type { LimitConfig } from './spec.js';
+import type { LimitConfig } from './schema.js';
 import { counterOfSender, limitCounter } from '../../usage/counter-names.js';
 import { priceStale } from '../share-texts.js';
 import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';

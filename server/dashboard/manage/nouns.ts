@@ -1,7 +1,7 @@
 import { contractIdOf, paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import { maxContracts } from '../../../core/config/paymaster-config.js';
-import { tooManyContracts } from '../../../core/config/too-many.js';
+import { tooManyContracts } from '../../../core/config/ranking.js';
 import { DomainError, type Problem } from '../../../core/errors.js';
 import { dataOf, methodsNamedBy, policyKindOf } from '../../../core/policy/derived.js';
 import {

@@ -1,16 +1,19 @@
-import { decideAccountSignature } from '../../../core/policy/rules/account-signature.js';
-import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
-import { decideCampaign } from '../../../core/policy/rules/campaign.js';
 import {
+  decideAccountSignature,
   decideDeniedSender,
+  decideFunding,
   decideSuspended,
   decideValidPolicies,
 } from '../../../core/policy/rules/served.js';
-import { decideDelegate, isDelegateUnshown } from '../../../core/policy/rules/delegate.js';
+import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
+import { decideCampaign } from '../../../core/policy/rules/campaign.js';
+import {
+  decideAuthorization,
+  decideDelegate,
+  isDelegateUnshown,
+} from '../../../core/policy/rules/delegate.js';
 import { decideFees, decideTip } from '../../../core/policy/rules/price-guard/decide.js';
-import { decideAuthorization } from '../../../core/policy/rules/authorization.js';
 import { decideFactory } from '../../../core/policy/rules/factory.js';
-import { decideFunding } from '../../../core/policy/rules/funding.js';
 import { contractsInShadow } from '../../../core/policy/shadow.js';
 import { pass, type Verdict } from '../../../core/refusal.js';
 import type { DepositNeed } from '../../../core/paymaster/layout.js';

@@ -1,6 +1,5 @@
-import { CallReverted } from '../../../core/chain/chain.js';
+import { CallReverted, type Chains } from '../../../core/chain/chain.js';
 import { shareInFlight } from '../../../adapters/share-in-flight.js';
-import type { Chains } from '../../../core/chain/chains.js';
 import type { AccountId } from '../../../core/usage/reservation.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import type { ServedChain, ServedTokenMode } from '../../view/served-chain.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { estimateByBundler, type Bundler } from '../../../adapters/estimator/bundler.js';
+import { estimateByBundler, type Bundler } from '../../../adapters/estimator/estimator.js';
 import { entryPoint09 } from '../../../core/entry-point/v09.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { someChainId } from '../../build/configs.js';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { formatManifestProblem } from '../../../adapters/manifests/manifest-problem.js';
+import { formatManifestProblem } from '../../../adapters/manifests/parse-manifest.js';
 import { createManifestSource, type ManifestSource } from '../../../adapters/manifests/manifest-source.js';
 import { type Database, openDatabase } from '../../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../../adapters/resources/sqlite/resources.js';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { definitions } from '../../../core/resources/schemas.js';
 import { compileSchema } from '../../../core/schema/validate.js';
-import { formatManifestProblem } from '../../../adapters/manifests/manifest-problem.js';
-import { parseManifest } from '../../../adapters/manifests/parse-manifest.js';
+import { formatManifestProblem, parseManifest } from '../../../adapters/manifests/parse-manifest.js';
 
 const paymaster = `apiVersion: paymasters.dev/v1alpha1
 kind: Paymaster

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { computeAddress, recoverAddress } from 'ethers';
 import { createRemoteSigner, type SignRemotely } from '../../../adapters/signer/remote-signer.js';
 import type { RemoteLimits } from '../../../adapters/signer/kind.js';
-import { recoverWith } from '../../../adapters/signer/curve.js';
+import { loadNativeCurve, recoverWith } from '../../../adapters/signer/curve.js';
 import { createSignerInstruments } from '../../../adapters/signer/signer-instruments.js';
 import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
@@ -17,7 +17,6 @@ import { endsOf } from '../../build/signing.js';
 import { until } from '../../support/until.js';
 import { publicKeyOf } from '../../fakes/signers/web3signer.js';
 import { remoteKinds, type RemoteKind } from './remote-kinds.js';
-import { loadNativeCurve } from '../../../adapters/signer/load-curve.js';
 
 const key = `0x${'5d'.repeat(32)}`;
 const account = computeAddress(key);

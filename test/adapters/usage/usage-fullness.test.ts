@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
-import { mostShown, shownForMs } from '../../../adapters/store/nearly-full-limits.js';
+import { mostShown, shownForMs } from '../../../adapters/store/usage-fullness.js';
 import { silentLogger } from '../../../core/log.js';
 import { liveCounter } from '../../../core/usage/counter-names.js';
 import type { EpochMs } from '../../../core/units/time.js';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
+import { decideWebhooks } from '../../../core/policy/webhook/kind.js';
 import { cleanReason, maxReasonLength } from '../../../core/policy/webhook/host-reason.js';
 import { readAnswer } from '../../../core/policy/webhook/webhook-answer.js';
 

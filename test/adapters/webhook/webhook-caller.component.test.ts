@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
+import { decideWebhooks } from '../../../core/policy/webhook/kind.js';
 import { createHmac } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';

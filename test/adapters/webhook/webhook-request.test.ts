@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import type { WebhookConfig } from '../../../core/policy/webhook/schema.js';
-import { decideWebhooks } from '../../../core/policy/webhook/decide.js';
+import { decideWebhooks } from '../../../core/policy/webhook/kind.js';
 import { readAnswer } from '../../../core/policy/webhook/webhook-answer.js';
 import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { encodeBody, renderWebhook } from '../../../core/policy/webhook/webhook-request.js';

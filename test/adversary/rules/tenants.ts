@@ -4,7 +4,7 @@ import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { budgetIdOf, policyIdOf } from '../../../core/config/ids.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import type { Budget as BudgetSpec } from '../../../core/policy/budget.js';
-import type { CycleStatus, SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
+import type { CycleStatus, SpendingLimitSpec } from '../../../core/policy/spending-limit/schema.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { servePaymaster, type ServedPaymaster } from '../../../server/view/served-paymaster.js';
 import { createSharing } from '../../../server/view/sharing.js';

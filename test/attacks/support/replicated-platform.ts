@@ -8,7 +8,7 @@ import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/config
 import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../../adapters/resources/sqlite/resources.js';
 import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js';
-import type { Chains } from '../../../core/chain/chains.js';
+import type { Chains } from '../../../core/chain/chain.js';
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';

@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import { fundingMessage } from '../../../core/config/funding-proof.js';
+import { fundingMessage } from '../../../core/config/funding.js';
 import type { PaymasterSpec } from '../../../core/resources/paymaster.js';
 import { parseEther } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';

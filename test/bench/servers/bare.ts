@@ -9,7 +9,7 @@ import {
   sponsoredContract,
 } from '../fixture.js';
 import { serveSubject } from './subject.js';
-import { loadNativeCurve } from '../../../adapters/signer/load-curve.js';
+import { loadNativeCurve } from '../../../adapters/signer/curve.js';
 
 const curve = await loadNativeCurve();
 const keccak = await createKeccak(256);

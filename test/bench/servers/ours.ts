@@ -9,8 +9,7 @@ import { createSqliteResourceStore } from '../../../adapters/resources/sqlite/re
 import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/configs.js';
 import { openDatabase, openReader } from '../../../adapters/sqlite/database.js';
 import { createWebhookCaller } from '../../../adapters/webhook/webhook-caller.js';
-import { CallReverted, type Chain } from '../../../core/chain/chain.js';
-import type { Chains } from '../../../core/chain/chains.js';
+import { CallReverted, type Chain, type Chains } from '../../../core/chain/chain.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { silentLogger } from '../../../core/log.js';
 import { tokenAccountCall } from '../../../core/paymaster/abi.js';

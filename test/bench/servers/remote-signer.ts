@@ -1,4 +1,4 @@
-import { loadNativeCurve } from '../../../adapters/signer/load-curve.js';
+import { loadNativeCurve } from '../../../adapters/signer/curve.js';
 import { keccak256 } from '../../../core/crypto/keccak.js';
 import { bytesToHex, hexToBytes, type Hex } from '../../../core/units/hex.js';
 import { startFakeWeb3signer } from '../../fakes/signers/web3signer.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { signerKey } from '../fixture.js';
-import { loadNativeCurve } from '../../../adapters/signer/load-curve.js';
+import { loadNativeCurve } from '../../../adapters/signer/curve.js';
 
 /** Answers each message with the CPU time of one native signature in µs: the unit in which the limit is checked. */
 const key = Buffer.from(signerKey.slice(2), 'hex');

@@ -5,13 +5,13 @@ import {
   bundlersGasPrice,
   dataGasOfMore,
   ordinaryDataFee,
+  postedTransaction,
   preVerificationGasOf,
   type DataFee,
 } from '../../../core/chain/data-fee/data-gas.js';
 import { arbitrumFormula, fitsArbitrum } from '../../../core/chain/data-fee/arbitrum/arbitrum.js';
 import { fastLzSize } from '../../../core/chain/data-fee/op-stack/fast-lz.js';
 import { opStackFormula, opStackPrice } from '../../../core/chain/data-fee/op-stack/op-stack.js';
-import { postedTransaction } from '../../../core/chain/data-fee/posted-transaction.js';
 import type { DataFeeSpec } from '../../../core/chain/data-fee/spec.js';
 import type { UserOperation } from '../../../core/entry-point/user-operation.js';
 import { entryPointVersions } from '../../../core/entry-point/version.js';

@@ -4,7 +4,7 @@ import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { compilePaymaster, holdsItsName } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
-import { fundingMessage } from '../../../core/config/funding-proof.js';
+import { fundingMessage } from '../../../core/config/funding.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { maxConfigBytes } from '../../../core/config/paymaster-config.js';
 import { parseAddress } from '../../../core/units/address.js';

@@ -9,7 +9,7 @@ import type {
   CountedSpec,
   CycleStatus,
   SpendingLimitSpec,
-} from '../../../core/policy/spending-limit/spec.js';
+} from '../../../core/policy/spending-limit/schema.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aLimit } from '../../build/resources.js';
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { fundingMessage, parseFundingMessage, verifyFunding } from '../../../core/config/funding-proof.js';
-import type { FundingClaim, FundingMessage } from '../../../core/config/funding-proof.js';
+import {
+  fundingMessage,
+  parseFundingMessage,
+  verifyFunding,
+  type FundingClaim,
+  type FundingMessage,
+} from '../../../core/config/funding.js';
 import { parseAddress } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 

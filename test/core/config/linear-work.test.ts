@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileChain } from '../../../core/config/compile-chain.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
-import { parseFundingMessage } from '../../../core/config/funding-proof.js';
+import { parseFundingMessage } from '../../../core/config/funding.js';
 import type { AnyResource, Kind, Resources } from '../../../core/resources/kinds.js';
 import { kinds } from '../../../core/resources/kinds.js';
 import { definitions } from '../../../core/resources/schemas.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { spendingLimit } from '../../../core/policy/spending-limit/kind.js';
-import type { CycleStatus, SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
+import type { CycleStatus, SpendingLimitSpec } from '../../../core/policy/spending-limit/schema.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aLimit } from '../../build/resources.js';
 

@@ -3,7 +3,7 @@ import { Wallet } from 'ethers';
 import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
-import { fundingMessage } from '../../../core/config/funding-proof.js';
+import { fundingMessage } from '../../../core/config/funding.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
 import { buryPaymaster } from '../../../core/config/tombstone.js';

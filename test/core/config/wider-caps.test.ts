@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { shorterExpiry } from '../../../core/config/expiry.js';
-import { widerCaps } from '../../../core/config/wider-caps.js';
+import { shorterExpiry, widerCaps } from '../../../core/config/caps.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { PaymasterSpec } from '../../../core/resources/paymaster.js';
 

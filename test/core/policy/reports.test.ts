@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../../core/log.js';
-import { createMemoryReports, createReports } from '../../../core/policy/reports.js';
+import { createMemoryReports, createReports, tokenLossReports } from '../../../core/policy/reports.js';
 import { servingReports } from '../../../core/policy/serving-reports.js';
-import { tokenLossReports } from '../../../core/policy/token-loss-reports.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { reportsConformance } from '../../conformance/reports.js';
 import { startMs } from '../../conformance/usage-requests.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../../core/policy/spending-limit/schema.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import { limitReached, usageLost } from '../../../core/policy/share-texts.js';
 import type { EpochMs } from '../../../core/units/time.js';

@@ -1,5 +1,5 @@
 import type { Budget } from '../../../core/policy/budget.js';
-import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
+import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/schema.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { WebhookSpec } from '../../../core/policy/webhook/schema.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';

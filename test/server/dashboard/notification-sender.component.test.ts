@@ -8,7 +8,7 @@ import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import type { Message } from '../../../core/notifications/message.js';
-import type { LimitConfig } from '../../../core/policy/spending-limit/spec.js';
+import type { LimitConfig } from '../../../core/policy/spending-limit/schema.js';
 import type { AnyResource } from '../../../core/resources/kinds.js';
 import type { OrganisationSpec } from '../../../core/resources/organisation.js';
 import { createNotificationSender, createStates } from '../../../server/dashboard/notifications/sender.js';

@@ -6,7 +6,7 @@ import { systemTimers, type Timers } from '../../../adapters/timers.js';
 import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
 import type { Environment } from '../../../adapters/signer/kind.js';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
-import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../../../core/config/caps.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Chain } from '../../../core/resources/chain.js';
 import type { ProfileSpec } from '../../../core/resources/profile.js';

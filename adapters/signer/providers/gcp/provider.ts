@@ -1,10 +1,16 @@
+import { createSign } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { fieldOf, parseJson } from '../../../../core/schema/json-value.js';
 import { trimEnd } from '../../../../core/units/trim-end.js';
 import { CallFailed, failureOfStatus } from '../../call-failed.js';
-import { createHttp } from '../../http.js';
+import { createHttp, type Http } from '../../http.js';
 import { clientOf, type KeyProvider } from '../provider.js';
-import { keepCredentials } from '../kept-credentials.js';
-import { credentialVariables, readGcpToken } from './credentials.js';
+import { keepCredentials, type Credentials } from '../kept-credentials.js';
+import type { Clock } from '../../../../core/units/time.js';
+import type { HttpAnswer } from '../../../http-exchange.js';
+import type { Environment } from '../../kind.js';
+
+const credentialVariables = ['GOOGLE_APPLICATION_CREDENTIALS', 'GCE_METADATA_HOST'];
 
 /** Cloud KMS by REST: https://cloud.google.com/kms/docs/reference/rest */
 export const gcp: KeyProvider = {
@@ -64,3 +70,72 @@ const remedies: Readonly<Record<number, (verb: string) => string>> = {
   403: (verb) => `grant ${roles[verb]} on the key`,
   404: () => 'correct key, or make the key',
 };
+
+type From = { readonly environment: Environment; readonly http: Http; readonly clock: Clock };
+
+/** An access token: by the key file of a service account, or else from the metadata server (workload identity). Throws CallFailed. */
+async function readGcpToken(from: From, signal: AbortSignal): Promise<Credentials<string>> {
+  const path = from.environment['GOOGLE_APPLICATION_CREDENTIALS'];
+  const askedAt = from.clock.now();
+  const { status, body } =
+    path === undefined ? await askMetadata(from, signal) : await askByKey(from, path, signal);
+  if (status !== 200) throw noCredentials(`the token endpoint answers HTTP ${status}`, status);
+  const answer = parseJson(body);
+  const [token, seconds] = [fieldOf(answer, 'access_token'), fieldOf(answer, 'expires_in')];
+  if (typeof token !== 'string' || typeof seconds !== 'number')
+    throw new CallFailed('unreached', 'Google answers without a token');
+  return { value: token, expiresAt: askedAt + seconds * 1000 };
+}
+
+async function askMetadata({ environment, http }: From, signal: AbortSignal): Promise<HttpAnswer> {
+  const host = environment['GCE_METADATA_HOST'] ?? 'metadata.google.internal';
+  const url = `http://${host}/computeMetadata/v1/instance/service-accounts/default/token`;
+  try {
+    return await http.ask({ method: 'GET', url, headers: { 'metadata-flavor': 'Google' } }, signal);
+  } catch {
+    throw noCredentials('the metadata server does not answer', 503);
+  }
+}
+
+/** RFC 7523: a token for a statement that the service account's key has signed. */
+async function askByKey({ http, clock }: From, path: string, signal: AbortSignal): Promise<HttpAnswer> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  const file = parseJson(text ?? '');
+  const member = (name: string): string => {
+    const value = fieldOf(file, name);
+    if (typeof value === 'string') return value;
+    throw noCredentials(
+      `GOOGLE_APPLICATION_CREDENTIALS names a file without ${name} of a service account`,
+      403,
+    );
+  };
+  const [url, email, key] = [member('token_uri'), member('client_email'), member('private_key')];
+  const now = Math.floor(clock.now() / 1000);
+  const scope = 'https://www.googleapis.com/auth/cloudkms';
+  const parts = [
+    { alg: 'RS256', typ: 'JWT' },
+    { iss: email, scope, aud: url, iat: now, exp: now + 3_600 },
+  ].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const statement = parts.join('.');
+  let signature: string;
+  try {
+    signature = createSign('RSA-SHA256').update(statement).sign(key, 'base64url');
+  } catch {
+    throw noCredentials('the private_key of GOOGLE_APPLICATION_CREDENTIALS is not a key', 403);
+  }
+  const body = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    assertion: `${statement}.${signature}`,
+  }).toString();
+  return http.ask(
+    { method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded' }, body },
+    signal,
+  );
+}
+
+function noCredentials(what: string, status: number): CallFailed {
+  return new CallFailed(
+    status === 429 || status >= 500 ? 'unreached' : 'refused',
+    `no Google credentials: ${what}. Set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account, or run where the metadata server gives them (workload identity)`,
+  );
+}

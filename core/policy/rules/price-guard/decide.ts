@@ -2,6 +2,7 @@ import type { Head } from '../../../chain/heads.js';
 import type { GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
 import { pass, refuse, type RefusalReason, type Verdict } from '../../../refusal.js';
 import { capOf, platformCaps, type PriceGuard } from './compile.js';
+import { larger } from '../../../units/wei.js';
 
 export type NetworkFees = Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
 
@@ -106,8 +107,4 @@ function feeAbove(reason: RefusalReason, field: string, fee: bigint, cap: bigint
 
 function gasAbove(field: string, gas: bigint, cap: bigint): Verdict {
   return refuse('GAS_LIMIT_TOO_HIGH', `${field} is ${gas} gas, the cap is ${cap}`);
-}
-
-function larger(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }

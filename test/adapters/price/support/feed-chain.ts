@@ -1,7 +1,6 @@
 import { AbiCoder, toBeHex } from 'ethers';
 import { createChains } from '../../../../adapters/chain/chains.js';
-import type { Chain } from '../../../../core/chain/chain.js';
-import type { Chains } from '../../../../core/chain/chains.js';
+import type { Chain, Chains } from '../../../../core/chain/chain.js';
 import { silentLogger } from '../../../../core/log.js';
 import { noMetrics } from '../../../../core/metrics.js';
 import { parseAddress, type Address } from '../../../../core/units/address.js';

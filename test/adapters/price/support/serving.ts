@@ -1,5 +1,5 @@
 import { createPrices, type KeptPrices, type PricesDeps } from '../../../../adapters/price/prices.js';
-import type { Chains } from '../../../../core/chain/chains.js';
+import type { Chains } from '../../../../core/chain/chain.js';
 import { silentLogger } from '../../../../core/log.js';
 import { noMetrics } from '../../../../core/metrics.js';
 import type { FeeTokenSpec, PriceSpec } from '../../../../core/pricing/fee-token-spec.js';

@@ -4,8 +4,6 @@ import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { PaymasterSpec } from '../resources/paymaster.js';
 import type { RateLimit, RateLimits } from '../resources/schema-parts.js';
 import type { ChainConfig } from './chain-config.js';
-import { defaultMaxExpirySeconds } from './expiry.js';
-import { isWider } from './rate-limits.js';
 
 type PlatformCaps = Pick<ChainConfig, 'gas' | 'maxExpirySeconds' | 'rateLimit'>;
 
@@ -70,4 +68,46 @@ function widerRates(own: RateLimits, chain: RateLimits): readonly string[] {
 
 function rate({ requests, perSeconds }: RateLimit): string {
   return `${requests} requests per ${perSeconds} s`;
+}
+
+/** The tighter of the Paymaster's and the Chain's limits; undefined when neither sets one. */
+export function tighterLimits(
+  paymaster: RateLimits | undefined,
+  chain: RateLimits | undefined,
+): RateLimits | undefined {
+  if (paymaster === undefined || chain === undefined) return paymaster ?? chain;
+  const perKey = tighter(paymaster.perKey, chain.perKey);
+  const perClient = tighter(paymaster.perClient, chain.perClient);
+  return { ...(perKey && { perKey }), ...(perClient && { perClient }) };
+}
+
+/** Whether `limit` allows a larger burst or a higher rate than the other. */
+function isWider(limit: RateLimit, than: RateLimit): boolean {
+  return limit.requests > than.requests || rateOf(limit) > rateOf(than);
+}
+
+/**
+ * The smaller burst at the lower rate, so that requests exceed neither limit; `perSeconds` need not be a whole
+ * number.
+ */
+function tighter(a: RateLimit | undefined, b: RateLimit | undefined): RateLimit | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  if (!isWider(a, b)) return a;
+  const requests = Math.min(a.requests, b.requests);
+  return { requests, perSeconds: requests / Math.min(rateOf(a), rateOf(b)) };
+}
+
+function rateOf({ requests, perSeconds }: RateLimit): number {
+  return requests / perSeconds;
+}
+
+/** How long signed data may be valid, in seconds, when the Chain does not say. */
+export const defaultMaxExpirySeconds = 600;
+
+/** The shorter of the Paymaster's and the Chain's `maxExpirySeconds`. */
+export function shorterExpiry(
+  paymaster: number | undefined,
+  chain: number = defaultMaxExpirySeconds,
+): number {
+  return paymaster === undefined ? chain : Math.min(paymaster, chain);
 }
