@@ -55,6 +55,10 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
   ];
   return (
     <figure>
+      <PlotSteps times={times} series={series} format={format} title={title} drawing={drawing}>
+        <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
+      </PlotSteps>
+      {/* Below, since it may take several lines: plots beside each other begin at the same height. */}
       <ul class="legend">
         {series.map((one, index) => (
           <li key={one.name}>
@@ -64,9 +68,6 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
         ))}
         <li class="quiet">{unit}</li>
       </ul>
-      <PlotSteps times={times} series={series} format={format} title={title} drawing={drawing}>
-        <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
-      </PlotSteps>
       <details>
         <summary>Show as a table</summary>
         <Table caption={title} id={({ at }) => at} columns={columns} rows={rows} />
