@@ -23,6 +23,7 @@ export function DecisionTable({
       columns={[
         {
           name: 'When',
+          isNewestFirst: true,
           of: ({ id, at }) => (
             <a href={hrefOf('activity', {}, id)}>
               <Time>{at}</Time>

@@ -45,7 +45,7 @@ export function Changes() {
                 id={({ id }) => id}
                 rows={items}
                 columns={[
-                  { name: 'When', of: ({ at }) => <Time>{at}</Time> },
+                  { name: 'When', isNewestFirst: true, of: ({ at }) => <Time>{at}</Time> },
                   {
                     name: 'What',
                     of: (change) => <Changed change={change} onChoose={(of) => choose({ name: of })} />,

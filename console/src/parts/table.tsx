@@ -8,6 +8,8 @@ export type Column<T> = {
   readonly of: (row: T) => ComponentChildren;
   /** What rows are sorted by when somebody presses the heading. */
   readonly by?: (row: T) => string | number | bigint | undefined;
+  /** Rows come in this order, and there are more of them than are shown: to sort those that are here would mislead. */
+  readonly isNewestFirst?: true;
 };
 
 /** `isUp`: the smallest first. */
@@ -48,6 +50,11 @@ export function Table<T>({
       </td>
     ));
   const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
+  const directionOf = ({ name, isNewestFirst }: Column<T>) => {
+    if (isNewestFirst) return 'descending';
+    if (order?.name !== name) return undefined;
+    return order.isUp ? 'ascending' : 'descending';
+  };
   return (
     // Wide tables scroll by themselves; focus lets the keyboard do it. On a phone rows are below each other, with the names of
     // columns in front of what they hold (content.css).
@@ -56,21 +63,17 @@ export function Table<T>({
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((column) => {
-              const { name } = column;
-              const direction = order?.name !== name ? undefined : order.isUp ? 'ascending' : 'descending';
-              return (
-                <th key={name} scope="col" class={kind(column)} aria-sort={direction}>
-                  {column.by === undefined ? (
-                    name
-                  ) : (
-                    <button type="button" class="sort" onClick={() => press(column)}>
-                      {name}
-                    </button>
-                  )}
-                </th>
-              );
-            })}
+            {columns.map((column) => (
+              <th key={column.name} scope="col" class={kind(column)} aria-sort={directionOf(column)}>
+                {column.by === undefined ? (
+                  `${column.name}${column.isNewestFirst ? ', newest first' : ''}`
+                ) : (
+                  <button type="button" class="sort" onClick={() => press(column)}>
+                    {column.name}
+                  </button>
+                )}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
