@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { askMe, can, session, signIn, signOut } from './api.js';
+import { askMe, can, lostSince, session, signIn, signOut, useAsked, useLive } from './api.js';
 import { Flash } from './flash.js';
 import { zone } from './format.js';
-import { lostSince, useLive } from './live.js';
 import { pages } from './pages.js';
 import { Confirmation } from './parts/confirmed.js';
 import { Note, Shown, Time } from './parts/parts.js';
@@ -123,7 +122,7 @@ function Navigation({
   /** Gives the page the focus. */
   readonly toPage: () => void;
 }) {
-  const [fault, setFault] = useState<string>();
+  const { ask, error } = useAsked<void>();
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const leave = (event: KeyboardEvent): void => {
@@ -190,11 +189,8 @@ function Navigation({
               <br />
             </>
           )}
-          {fault !== undefined && <Note kind="error">You are still signed in: {fault}</Note>}
-          <button
-            type="button"
-            onClick={() => void signOut().catch(({ message }: Error) => setFault(message))}
-          >
+          {error !== undefined && <Note kind="error">You are still signed in: {error.message}</Note>}
+          <button type="button" onClick={() => void ask(signOut)}>
             Sign out
           </button>
         </div>
