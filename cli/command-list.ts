@@ -59,11 +59,14 @@ export function listOf(command: Command, rows?: ReadonlyMap<string, readonly num
   };
 }
 
-/** What may stand in place of the last word, after the others. */
-export function completionsOf(program: Listed, words: readonly string[]): readonly string[] {
+/** What may stand in place of the last word, after the others: a line for each. */
+export function completionLines(program: Listed, words: readonly string[]): string {
   const before = words.slice(0, -1);
   const command = before.reduce((at, word) => at.commands.find(({ name }) => name === word) ?? at, program);
-  return offersOf(command, before.at(-1)).filter((offer) => offer.startsWith(words.at(-1) ?? ''));
+  return offersOf(command, before.at(-1))
+    .filter((offer) => offer.startsWith(words.at(-1) ?? ''))
+    .map((offer) => `${offer}\n`)
+    .join('');
 }
 
 function offersOf({ options, commands, choices }: Listed, previous: string | undefined): readonly string[] {

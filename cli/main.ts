@@ -2,12 +2,12 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { existsSync, readFileSync } from 'node:fs';
-import { completionsOf } from './command-list.js';
+import { completionLines } from './command-list.js';
 import type { Known } from './program.js';
 
 // Entry point of `paymaster`, and of `kubectl paymaster`.
 
-// A reader that has seen enough, such as `head`, ends nothing: the work goes on, and its status stands.
+// A reader that closes early, such as `head`, does not end the command: the work goes on, and its exit code stands.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (failed: NodeJS.ErrnoException) => {
     if (failed.code !== 'EPIPE') throw failed;
@@ -20,11 +20,7 @@ const knownFile = new URL('./commands.json', import.meta.url);
 const known = existsSync(knownFile) ? (JSON.parse(readFileSync(knownFile, 'utf8')) as Known) : undefined;
 const [command, ...words] = process.argv.slice(2);
 if (command === 'complete' && known !== undefined)
-  process.stdout.write(
-    completionsOf(known.program, words[0] === '--' ? words.slice(1) : words)
-      .map((word) => `${word}\n`)
-      .join(''),
-  );
+  process.stdout.write(completionLines(known.program, words[0] === '--' ? words.slice(1) : words));
 else process.exitCode = await run();
 
 async function run(): Promise<number> {
@@ -53,7 +49,7 @@ async function readSecret(
   // The terminal itself does not echo while the line is edited here, and what is edited goes nowhere.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const line = createInterface({ input, output, terminal: true });
-  // Not before: what is typed as soon as it is asked for would still be shown.
+  // Only now: before, the terminal would still echo what somebody types at once.
   write(prompt);
   try {
     return await new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { SettingsError } from '../core/settings.js';
 import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { readEndpoints, type ApiEndpoint } from './api/endpoints.js';
-import { completionsOf, listOf, type Listed } from './command-list.js';
+import { completionLines, listOf, type Listed } from './command-list.js';
 import { helpAsked, renderHelp } from './help-page.js';
 import { Refused, type Terminal } from './terminal.js';
 
@@ -77,13 +77,9 @@ async function addAll(program: Command, terminal: Terminal): Promise<Command> {
       if (before.get(each.name()) !== each.commands.length)
         rows.set(each.name(), [...(rows.get(each.name()) ?? []), at]);
   }
-  program.command('complete [words...]', { hidden: true }).action((words: readonly string[]) =>
-    terminal.out(
-      completionsOf(listOf(program), words)
-        .map((word) => `${word}\n`)
-        .join(''),
-    ),
-  );
+  program
+    .command('complete [words...]', { hidden: true })
+    .action((words: readonly string[]) => terminal.out(completionLines(listOf(program), words)));
   program
     .command('known', { hidden: true })
     .action(() =>

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createChains } from '../adapters/chain/chains.js';
 import type { Chain } from '../core/chain/chain.js';
-import { DomainError, invalidInput, messageOf } from '../core/errors.js';
+import { invalidInput } from '../core/errors.js';
 import { silentLogger } from '../core/log.js';
 import { noMetrics } from '../core/metrics.js';
 import { systemClock } from '../core/units/time.js';
-import type { Terminal } from './terminal.js';
+import { readInput, type Terminal } from './terminal.js';
 
 const variable = 'PAYMASTER_RPC_URL';
 const timeoutMs = 10_000;
@@ -37,10 +36,6 @@ export async function withChain<T>(
 }
 
 function readLines(file: string): readonly string[] {
-  try {
-    const lines = readFileSync(file, 'utf8').split('\n');
-    return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
-  } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
-  }
+  const lines = readInput(file).split('\n');
+  return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
 }

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
+import { DomainError, messageOf } from '../core/errors.js';
 import { printable, printableJson, printableLines } from '../core/terminal-text.js';
 import { renderYaml } from '../adapters/manifests/yaml.js';
 
@@ -9,7 +11,7 @@ export type Terminal = {
   readonly out: (text: string) => void;
   /** Messages for people. */
   readonly error: (text: string) => void;
-  /** What nobody shall see, from the terminal without echo, or all of stdin where stdin is not a terminal. */
+  /** A secret: a line of the terminal, without echo, or all of stdin where that is not a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>;
   /** Begins a screen anew, where stdout is a terminal. */
   readonly clear?: string;
@@ -17,7 +19,7 @@ export type Terminal = {
   readonly stopped?: AbortSignal;
 };
 
-/** Something is not as it should be, or the command refuses. It has been shown, unless there is a message. Exit code 1. */
+/** Exit code 1: something was found, or the command refuses. Without a message the reason has been shown already. */
 export class Refused extends Error {
   constructor(message = '') {
     super(message);
@@ -59,6 +61,15 @@ export function withList(command: Command, flags: string, text: string): Command
   return command.addOption(
     new Option(flags, `${text}; may be repeated`).argParser(collect).default([], 'none'),
   );
+}
+
+/** The text of a file; `-` is stdin. Throws INVALID_INPUT. */
+export function readInput(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (cause) {
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
 }
 
 export function say(terminal: Terminal, message: string): void {

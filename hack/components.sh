@@ -31,7 +31,7 @@ if [ -n "$system" ]; then
 fi
 
 [ -n "$built" ] || exit 0
-# Those that take seconds first: a test that needs one waits for what is built in front of it.
+# Quick builds first: a test that needs one waits for all that are built before it.
 for part in actionlint lua helm envtest promtool; do
   sh "hack/$part/build.sh" >/dev/null || echo "warning: the tests that need hack/$part will fail (see above)" >&2
 done

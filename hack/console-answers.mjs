@@ -2,14 +2,10 @@
 // OpenAPI is made of. With `--check` it writes nothing and fails when the file is not current.
 //
 //   node hack/console-answers.mjs [--check] [FOLDER]      FOLDER: another folder than the project's, for tests
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { globSync } from 'node:fs';
 import { documentEndpoints, manageEndpoints } from '../dist/server/dashboard/endpoints.js';
+import { bring, readText, root } from './generated.mjs';
 
-const options = process.argv.slice(2);
-const root =
-  options.find((option) => !option.startsWith('--')) ?? join(dirname(fileURLToPath(import.meta.url)), '..');
 const file = 'console/src/answers.ts';
 const schemas = new Map(
   [...manageEndpoints, ...documentEndpoints].map(({ operationId, schema }) => [operationId, schema]),
@@ -17,7 +13,7 @@ const schemas = new Map(
 
 const sources = globSync('console/src/**/*.{ts,tsx}', { cwd: root }).filter((path) => path !== file);
 const named = sources.flatMap((path) =>
-  [...readFileSync(join(root, path), 'utf8').matchAll(/Answers\['(\w+)'\]/g)].map(([, id]) => id),
+  [...readText(path).matchAll(/Answers\['(\w+)'\]/g)].map(([, id]) => id),
 );
 const members = [...new Set(named)].sort().map((id) => {
   if (!schemas.has(id))
@@ -30,11 +26,7 @@ export type Answers = {
 ${members.join('')}};
 `;
 
-if (!options.includes('--check')) writeFileSync(join(root, file), text);
-else if (readFileSync(join(root, file), 'utf8') !== text) {
-  console.error(`not up to date: ${file}: run "make generate" and commit the result`);
-  process.exitCode = 1;
-}
+bring(file, text);
 
 function typeOf(schema, indent) {
   if ('const' in schema) return literal(schema.const);

@@ -2,9 +2,9 @@
 // licence is not on the list. With `--check` it writes nothing and fails when NOTICE is not current.
 //
 //   node hack/licences.mjs [--check] [FOLDER]      FOLDER: another folder than the project's, for tests
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { bring, readText, root } from './generated.mjs';
 
 /** Of packages that ship with Apache-2.0 code. Licences that ask for our source are not on it, nor those that restrict use. */
 const allowed = new Set(
@@ -17,10 +17,6 @@ const allowed = new Set(
 const allowedForBytes = new Set([...allowed, 'GPL-3.0']);
 const bytes = 'contracts/artifacts/third-party';
 
-const options = process.argv.slice(2);
-const isCheck = options.includes('--check');
-const root =
-  options.find((option) => !option.startsWith('--')) ?? join(dirname(fileURLToPath(import.meta.url)), '..');
 const { packages } = readJson('package-lock.json');
 
 const shipped = new Set([...installedInProduction(), ...usedByTheClient()]);
@@ -118,23 +114,6 @@ function packageName(path) {
   return packages[path].name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 }
 
-function bring(name, text) {
-  const path = join(root, name);
-  if (!isCheck) writeFileSync(path, text);
-  else if (readIfPresent(path) !== text) {
-    console.error(`not up to date: ${name}: run "make generate" and commit the result`);
-    process.exitCode = 1;
-  }
-}
-
-function readIfPresent(path) {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
-
 function readJson(name) {
-  return JSON.parse(readFileSync(join(root, name), 'utf8'));
+  return JSON.parse(readText(name));
 }

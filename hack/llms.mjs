@@ -1,15 +1,12 @@
 // Writes llms.txt, the index of the documents for language models (llmstxt.org): each page with its title and what it is for. With
 // `--check` it writes nothing and fails when the file is not current.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const read = (path) => readFileSync(join(root, path), 'utf8');
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { bring, readText, root } from './generated.mjs';
 
 /** The title, and the first sentence below it, without its links. */
 function entryOf(path) {
-  const [title = '', ...paragraphs] = read(path)
+  const [title = '', ...paragraphs] = readText(path)
     .split(/\n{2,}/)
     .filter((paragraph) => !paragraph.startsWith('<!--'));
   const paragraph = paragraphs.find((text) => /^\p{L}/u.test(text))?.replaceAll('\n', ' ') ?? '';
@@ -42,10 +39,4 @@ const text = [
   '',
 ].join('\n');
 
-const isCurrent = read('llms.txt') === text;
-if (process.argv.includes('--check')) {
-  if (!isCurrent) {
-    console.error('llms.txt is not current: run "make generate"');
-    process.exit(1);
-  }
-} else if (!isCurrent) writeFileSync(join(root, 'llms.txt'), text);
+bring('llms.txt', text);

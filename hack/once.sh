@@ -1,4 +1,17 @@
-# Sourced by hack/*/build.sh. `once NAME FOLDER WHAT` calls the function `build_into DIRECTORY` unless FOLDER is built; FOLDER then appears whole.
+# Sourced by hack/*/build.sh.
+
+# `pinned NAME GIVEN INSTEAD [MODULE]` prints GIVEN and ends where somebody has given the tool; INSTEAD says how. Else `bin` is the folder
+# of the cache for what go.mod pins, and `V` its version of MODULE.
+pinned() {
+  if [ -n "$2" ]; then echo "$2"; exit 0; fi
+  command -v go >/dev/null 2>&1 || { echo "error: Go is not installed: install Go 1.26 or newer, or set $3" >&2; exit 1; }
+  key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
+  V=$(sed -n "s#^.*${4:-no module} \(v[0-9.]*\).*#\1#p" go.mod | head -1)
+  bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-$1/${V:+$V-}$key"
+  export CGO_ENABLED=0 GOTOOLCHAIN=local
+}
+
+# `once NAME FOLDER WHAT` calls the function `build_into DIRECTORY` unless FOLDER is built; FOLDER then appears whole.
 # Where another process builds the same, it waits for that one. All it says goes to stderr.
 once() {
   name=$1 folder=$2 what=$3

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { readYaml } from '../../adapters/manifests/yaml.js';
 import { DomainError, invalidInput, messageOf } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
-import { collect } from '../terminal.js';
+import { collect, readInput } from '../terminal.js';
 
 type Members = Readonly<Record<string, JsonSchema>>;
 
@@ -80,7 +79,7 @@ function choicesOf(schema: Readonly<Record<string, unknown>>): readonly string[]
 function valueOf(kind: Kind, value: unknown): unknown {
   if (kind === 'number') return Number(value);
   if (kind === 'boolean') return value === 'true';
-  return kind === 'file' ? read(String(value)) : value;
+  return kind === 'file' ? readInput(String(value)) : value;
 }
 
 function membersOf(schemas: readonly JsonSchema[]): Members {
@@ -89,7 +88,7 @@ function membersOf(schemas: readonly JsonSchema[]): Members {
 
 /** Of a manifest what the API takes of it. */
 export function readBody(file: string): unknown {
-  const text = read(file);
+  const text = readInput(file);
   let value: unknown;
   try {
     value = readYaml(text);
@@ -99,12 +98,4 @@ export function readBody(file: string): unknown {
   if (!isObject(value) || !isObject(value['metadata']) || value['spec'] === undefined) return value;
   const { name, labels } = value['metadata'];
   return { name, ...(labels === undefined ? {} : { labels }), spec: value['spec'] };
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
-  }
 }

@@ -99,7 +99,7 @@ export async function send(
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // Wherever it led, the token would not be for it.
+      // A redirect could take the token to a server that it is not for.
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     });

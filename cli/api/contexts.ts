@@ -65,7 +65,7 @@ export function requireContextName(text: string): void {
   if (!name.is(text)) throw invalidInput({ field: '--context', expected: name.expected, value: quote(text) });
 }
 
-/** By hand: the schemas of resources load what takes longer than everything else here. Values are not quoted: one is the token. */
+/** Checked by hand: to load the schemas of resources takes longer than everything else here. Values are not quoted, since one is the token. */
 function findProblem(found: unknown): Problem | undefined {
   const contexts = fieldOf(found, 'contexts');
   if (!isObject(found) || !Array.isArray(contexts) || contexts.length > mostContexts)

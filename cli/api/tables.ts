@@ -16,7 +16,7 @@ export type Column = {
   readonly isWide: boolean;
 };
 
-export type TableRow = {
+type TableRow = {
   readonly columns: readonly Column[];
   readonly asks?: (now: Date) => Readonly<Record<string, Pick<Request, 'path' | 'query'>>>;
 };

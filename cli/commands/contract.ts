@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import { act } from '../contract/act.js';
 import { costsOf } from '../contract/cost.js';
-import { readFacts } from '../contract/facts.js';
-import { findingsOf } from '../contract/findings.js';
+import { findingsOf, readFacts } from '../contract/facts.js';
 import { renderPlan, renderStatus } from '../contract/render.js';
 import { missingSteps } from '../contract/steps.js';
-import { actingVerbs, levelsOf, withLevels, type Options } from '../contract/verbs.js';
+import { actingVerbs, levelsOf, type Options, withLevels } from '../contract/verbs.js';
 import { parseTarget, withContract } from '../contract/wanted.js';
 import { withChain } from '../rpc.js';
-import { addNoun, Refused, show, withFormat, withYes, type Terminal } from '../terminal.js';
+import { addNoun, Refused, show, type Terminal, withFormat, withYes } from '../terminal.js';
 
 /** Contracts of every layout: what is there, what is missing, and the transactions that bring it. */
 export function addContract(program: Command, terminal: Terminal): void {

@@ -232,7 +232,7 @@ async function requireNoWarning(terminal: Terminal, server: Server, request: Req
   if (isWarned) throw unlessYes('changed', 'changes it, --keep-count goes on with the count');
 }
 
-/** How people have said a field; undefined for what only a file can say. */
+/** The option that gives a field; undefined for what only a file can give. */
 function optionsOf(
   { parameters = {}, body }: ApiEndpoint,
   form: ShortForm | undefined,

@@ -3,18 +3,16 @@ import { invalidInput } from '../../core/errors.js';
 import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import { withChain } from '../rpc.js';
-import { Refused, say, show, unlessYes, type Terminal } from '../terminal.js';
+import { Refused, say, show, type Terminal, unlessYes } from '../terminal.js';
 import { costsOf, firstPossible } from './cost.js';
-import { readFacts, type Facts, type Wanted } from './facts.js';
-import { findingsOf } from './findings.js';
+import { type Facts, findingsOf, readFacts, type Wanted } from './facts.js';
 import { writeManifests } from './manifests.js';
 import { renderPlan, renderSent } from './render.js';
 import { safeFile } from './safe-file.js';
 import { sendMissing } from './send.js';
 import type { Step, Verb } from './steps.js';
 import type { Acting, Options } from './verbs.js';
-import { readWallet } from './wallet.js';
-import { amountOf, parseTarget, type Target } from './wanted.js';
+import { amountOf, parseTarget, readWallet, type Target } from './wanted.js';
 
 /** The longest that somebody watches one transaction. */
 const patienceMs = 300_000;

@@ -15,7 +15,7 @@ type Cost = {
   readonly tip: bigint;
 };
 
-/** The most that one of any layout took on a dev chain, with the margin of those that are tried. */
+/** The most gas that such a step took on a dev chain, in any layout, with the margin that tried steps get. */
 const usualGas: Readonly<Record<Verb, bigint>> = {
   deploy: 4_100_000n,
   authorise: 60_000n,

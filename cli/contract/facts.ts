@@ -1,12 +1,12 @@
 import { getCreateAddress } from 'ethers/address';
 import type { Chain } from '../../core/chain/chain.js';
-import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/entry-point/address.js';
-import { initCodeOf } from '../../core/paymaster/contract.js';
+import { DomainError } from '../../core/errors.js';
 import { getBalanceCall } from '../../core/paymaster/abi.js';
+import { initCodeOf } from '../../core/paymaster/contract.js';
 import type { Layout } from '../../core/paymaster/layout.js';
-import { parseAddress, toAddressKey, zeroAddress, type Address } from '../../core/units/address.js';
-import { bytesToHex, hexQuantity, type Hex } from '../../core/units/hex.js';
+import { type Address, parseAddress, toAddressKey, zeroAddress } from '../../core/units/address.js';
+import { bytesToHex, type Hex, hexQuantity } from '../../core/units/hex.js';
 import { addressWord, askCall, wordPattern } from '../../operator/facts/acceptance.js';
 import { probeOperation, probeTerms } from '../../operator/facts/probe-operation.js';
 import { readInitCode } from '../../standalone/dev-chain/artifacts.js';
@@ -230,4 +230,29 @@ async function hashesAlike(
 
 function wordsOf(answer: Hex): readonly bigint[] {
   return (answer.slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`));
+}
+
+/** What is wrong with the contract, or where it should be, and cannot be put right by another step. Money is not sent there. */
+export function findingsOf({ layout, owner, signer }: Wanted, facts: Facts): readonly string[] {
+  if (!facts.hasEntryPoint) return [`this chain has no EntryPoint ${layout.entryPointVersion}`];
+  const { contract, address } = facts;
+  if (contract === undefined) return [];
+  // Nothing else that it answers means what it seems to.
+  if (!contract.isOfLayout)
+    return [`${address} is not a contract of ${layout.id}: its EntryPoint, hash or balances are others`];
+  const found: string[] = [];
+  const isUngiven = layout.contract.artifact?.owner === 'sender' && contract.isOwnedBySender === true;
+  if (contract.isOwned === false)
+    found.push(
+      isUngiven
+        ? `${address} still belongs to its sender: "paymaster contract deploy" gives it to ${owner}`
+        : `${address} does not belong to ${owner}`,
+    );
+  if (contract.isOwnedBySigner === true)
+    found.push(`the signer administers the contract: a thief of the hot key ${signer} gets everything`);
+  if (!contract.isSignerAccepted && layout.contract.authorise === undefined)
+    found.push(
+      `${address} does not accept ${signer}, and no call of its layout changes that: deploy another one`,
+    );
+  return found;
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
+import { apiVersion } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
 import { readFiles } from '../../operator/validate/validate.js';
 import { findRoot } from '../../standalone/root.js';
@@ -8,7 +9,6 @@ import { say, type Terminal } from '../terminal.js';
 import { entryPointOf, type Wanted } from './facts.js';
 import type { Target } from './wanted.js';
 
-const apiVersion = 'paymasters.dev/v1alpha1';
 /** The organisation of examples/first. */
 const first = 'first';
 

@@ -1,4 +1,5 @@
 import { keccak256 } from 'ethers/crypto';
+import { renderYaml } from '../../adapters/manifests/yaml.js';
 import type { Layout } from '../../core/paymaster/layout.js';
 import { hexSize } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
@@ -6,9 +7,8 @@ import type { Result } from '../terminal.js';
 import type { Priced } from './cost.js';
 import type { Facts, Wanted } from './facts.js';
 import { profileAt } from './manifests.js';
-import type { Sent } from './records.js';
+import type { Sent } from './send.js';
 import type { Step } from './steps.js';
-import { renderYaml } from '../../adapters/manifests/yaml.js';
 
 type Plan = {
   readonly wanted: Wanted;
@@ -24,18 +24,15 @@ const coin = (value: bigint) => formatDecimal(value, 18);
 export function renderPlan({ wanted, facts, findings, steps, costs }: Plan): Result {
   const rows = steps.map((step, at) => ({ step, priced: costs[at] ?? { says: 'not priced' } }));
   const advice = facts.contract === undefined ? sourceOf(wanted.layout) : [];
-  const text = [
+  const isWhole = steps.length === 0 && findings.length === 0 && facts.contract !== undefined;
+  const text = linesOf(
     headline(wanted, facts),
     ...findings.map((finding) => `wrong      ${finding}`),
     ...advice,
     ...rows.map(({ step, priced }) => textOf(step, priced)),
-    ...(steps.length > 1
-      ? [`in all     ${coin(total(rows))} at most, a roll-up's fee for data not included`]
-      : []),
-    ...(steps.length === 0 && findings.length === 0 && facts.contract !== undefined
-      ? ['nothing is missing']
-      : []),
-  ].join('\n');
+    steps.length > 1 && `in all     ${coin(total(rows))} at most, a roll-up's fee for data not included`,
+    isWhole && 'nothing is missing',
+  );
   const data = {
     ...identity(wanted, facts),
     findings,
@@ -47,32 +44,15 @@ export function renderPlan({ wanted, facts, findings, steps, costs }: Plan): Res
 
 export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'costs'>): Result {
   const { contract } = facts;
-  const missing = [
-    ...(contract === undefined ? ['deploy'] : []),
-    ...new Set(steps.map(({ verb }) => verb)),
-  ].filter((verb, at, all) => all.indexOf(verb) === at);
-  const lines =
-    contract === undefined
-      ? sourceOf(wanted.layout)
-      : [
-          ...(contract.isShipped === undefined
-            ? []
-            : [`code       ${codeOf(wanted.layout, contract.isShipped)}`]),
-          `owner      ${wanted.owner} ${said(contract.isOwned)}${contract.ownerHasCode ? ' (a contract)' : ''}`,
-          `signer     ${wanted.signer} ${contract.isSignerAccepted ? 'accepted' : 'not accepted'}`,
-          `deposit    ${coin(contract.deposit)} in the EntryPoint`,
-          ...(contract.balance === undefined
-            ? []
-            : [`balance    ${coin(contract.balance)} of ${wanted.sponsor}`]),
-          `stake      ${coin(contract.stake)} for ${contract.unstakeDelaySeconds} s${contract.isStaked ? '' : ', not locked'}`,
-        ];
-  const text = [
+  const isMissing = contract === undefined;
+  const missing = [...new Set([...(isMissing ? ['deploy'] : []), ...steps.map(({ verb }) => verb)])];
+  const text = linesOf(
     headline(wanted, facts),
-    ...lines,
+    ...(isMissing ? sourceOf(wanted.layout) : linesOfContract(wanted, contract)),
     ...findings.map((finding) => `wrong      ${finding}`),
     ...missing.map((verb) => `missing    paymaster contract ${verb}`),
-    ...(contract === undefined ? [] : ['', renderYaml(profileOf(wanted, facts)).trimEnd()]),
-  ].join('\n');
+    !isMissing && `\n${renderYaml(profileOf(wanted, facts)).trimEnd()}`,
+  );
   const figures = contract && {
     ...contract,
     deposit: String(contract.deposit),
@@ -91,6 +71,22 @@ export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'cos
   };
 }
 
+function linesOfContract(
+  { layout, owner, signer, sponsor }: Wanted,
+  contract: NonNullable<Facts['contract']>,
+): readonly (string | false)[] {
+  const { isShipped, isOwned, ownerHasCode, isSignerAccepted, deposit, balance } = contract;
+  const { stake, unstakeDelaySeconds, isStaked } = contract;
+  return [
+    isShipped !== undefined && `code       ${codeOf(layout, isShipped)}`,
+    `owner      ${owner} ${said(isOwned)}${ownerHasCode ? ' (a contract)' : ''}`,
+    `signer     ${signer} ${isSignerAccepted ? 'accepted' : 'not accepted'}`,
+    `deposit    ${coin(deposit)} in the EntryPoint`,
+    balance !== undefined && `balance    ${coin(balance)} of ${sponsor}`,
+    `stake      ${coin(stake)} for ${unstakeDelaySeconds} s${isStaked ? '' : ', not locked'}`,
+  ];
+}
+
 export function renderSent(facts: Facts, sent: readonly Sent[]): Result {
   const text = [
     `contract   ${facts.address ?? 'not there'}`,
@@ -100,6 +96,11 @@ export function renderSent(facts: Facts, sent: readonly Sent[]): Result {
     text,
     data: { address: facts.address ?? null, sent: sent.map(({ hash, says }) => ({ hash, call: says })) },
   };
+}
+
+/** Without those that are false. */
+function linesOf(...all: readonly (string | false)[]): string {
+  return all.filter((line) => line !== false).join('\n');
 }
 
 function headline({ chainId, layout }: Wanted, { address, contract }: Facts): string {

@@ -1,25 +1,26 @@
+import { type Command, Option } from 'commander';
+import { Wallet } from 'ethers/wallet';
 import { existsSync } from 'node:fs';
-import { Option, type Command } from 'commander';
+import { notAKey, parseKey, readKeyFile } from '../../adapters/signer/file/key-file.js';
 import type { Confirmations } from '../../core/chain/chain.js';
-import { invalidInput, quote } from '../../core/errors.js';
-import { layoutIds, type LayoutId } from '../../core/paymaster/layout.js';
+import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { type LayoutId, layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import {
+  type Address,
   checksumExpectation,
   hasWrongChecksum,
   isAddressText,
   parseAddress,
   zeroAddress,
-  type Address,
 } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import { parseDecimal, parseEther } from '../../core/units/wei.js';
+import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
 import { readChain } from '../chain-argument.js';
 import { parseChainId } from '../chain-id.js';
-import { withRpc, type RpcOptions } from '../rpc.js';
-import { deterministicDeployer } from '../../standalone/dev-chain/transactor.js';
+import { type RpcOptions, withRpc } from '../rpc.js';
 import type { Wanted } from './facts.js';
-import { readWallet } from './wallet.js';
 
 export type ContractOptions = RpcOptions & {
   readonly layout: LayoutId;
@@ -134,4 +135,19 @@ export function secondsOf(field: string, text: string): number {
   if (seconds < 1 || seconds > maxDelaySeconds)
     throw invalidInput({ field, expected: `seconds from 1 to ${maxDelaySeconds}`, value: quote(text) });
   return seconds;
+}
+
+/** The account of a key file, which only its owner may read. Throws INVALID_INPUT, and never quotes the content. */
+export async function readWallet(file: string): Promise<Wallet> {
+  const text = await readKeyFile(file, 'owner').catch((cause: unknown) => {
+    if (cause instanceof DomainError) throw cause;
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+  });
+  const key = parseKey(text, file);
+  try {
+    return new Wallet(`0x${Buffer.from(key).toString('hex')}`);
+  } catch {
+    // Zero, or not below the order of the curve; the message of others might quote it.
+    throw notAKey(file);
+  }
 }

@@ -23,7 +23,7 @@ export function readManifests(paths: readonly string[]): ReturnType<typeof readF
   return read;
 }
 
-/** Notes of kubectl to itself, and a decision about one loss of data, which must not be made again somewhere else. */
+/** kubectl's own notes, and the acceptance of one loss of data, which would accept another loss elsewhere. */
 const leftOut: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   acceptedLossAnnotation,

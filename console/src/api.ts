@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Me, Scope } from './records.js';
 
 const scopes = signal('');
@@ -94,7 +95,7 @@ export async function request(path: string, options: Options = {}): Promise<Resp
     ...(signal && { signal }),
   });
   if (response.ok) return response;
-  // A session that has begun meanwhile goes on, and so does the present one where another sign-in is refused.
+  // Only the session that asked has ended: not one that began meanwhile, nor the present one when another sign-in is refused.
   if (response.status === 401 && session.value === own && path !== sessions) {
     if (own !== undefined) ended.value = whyEnded(own);
     session.value = undefined;
@@ -157,4 +158,101 @@ export async function signIn(given: { token: string } | { code: string } | objec
 export async function signOut(): Promise<void> {
   await request(sessions, { method: 'DELETE' });
   session.value = undefined;
+}
+
+/** Set while the server cannot be reached: since when. */
+export const lostSince = signal<Date | undefined>(undefined);
+
+const usualMs = 5_000;
+const longestMs = 60_000;
+
+export type Live<T> = {
+  readonly data?: T;
+  readonly error?: string;
+  /** Asks at once. */
+  readonly reload: () => void;
+};
+
+/**
+ * Asks again every five seconds, or `everyMs`, while the page is in view, and ever more slowly while the server fails. The last answer stays.
+ * `key` names the question: another one begins anew.
+ */
+export function useLive<T>(key: string, ask: () => Promise<T>, everyMs = usualMs): Live<T> {
+  const [turn, setTurn] = useState(0);
+  const [state, setState] = useState<{ key: string; data?: T; error?: string }>({ key });
+
+  useEffect(() => {
+    let isCurrent = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let waitMs = everyMs;
+    // Looking again does not wait for an answer that may never come: the older round ends without a word.
+    let newest = 0;
+    const round = async (): Promise<void> => {
+      // A hidden page asks nothing. It asks once it is seen again.
+      if (document.hidden) return;
+      const own = (newest += 1);
+      const isOvertaken = (): boolean => !isCurrent || own !== newest;
+      try {
+        const data = await ask();
+        lostSince.value = undefined;
+        if (isOvertaken()) return;
+        waitMs = everyMs;
+        setState({ key, data });
+      } catch (error) {
+        if (isOvertaken()) return;
+        waitMs = Math.min(longestMs, waitMs * 2);
+        const isRefused = error instanceof Refused;
+        if (isRefused) waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
+        if (!isRefused || error.status >= 502) lostSince.value ??= new Date();
+        else setState((last) => ({ ...(last.key === key ? last : { key }), error: error.message }));
+      }
+      timer = setTimeout(() => void round(), waitMs);
+    };
+    const look = (): void => {
+      clearTimeout(timer);
+      void round();
+    };
+    document.addEventListener('visibilitychange', look);
+    for (const name of ['online', 'offline']) addEventListener(name, look);
+    void round();
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', look);
+      for (const name of ['online', 'offline']) removeEventListener(name, look);
+    };
+  }, [key, turn]);
+
+  const { data, error } = state.key === key ? state : {};
+  return {
+    ...(data === undefined ? {} : { data }),
+    ...(error === undefined ? {} : { error }),
+    reload: () => setTurn((last) => last + 1),
+  };
+}
+
+type Asked<T> = { readonly isAsking?: true; readonly data?: T; readonly error?: Error };
+
+/**
+ * The answer to what somebody asks by a button, or why there is none: then the focus goes to `field`. An answer counts only while
+ * nothing newer was asked, and the question was not forgotten.
+ */
+export function useAsked<T>(field?: { readonly current: HTMLElement | null }) {
+  const newest = useRef(0);
+  const [state, setState] = useState<Asked<T>>({});
+  const begin = (next: Asked<T>): number => {
+    setState(next);
+    return (newest.current += 1);
+  };
+  const ask = async (question: () => Promise<T>): Promise<void> => {
+    const own = begin({ isAsking: true });
+    const answered: Asked<T> = await question().then(
+      (data) => ({ data }),
+      (error: Error) => ({ error }),
+    );
+    if (own !== newest.current) return;
+    setState(answered);
+    if (answered.error !== undefined) field?.current?.focus();
+  };
+  return { ...state, ask, forget: () => void begin({}) };
 }

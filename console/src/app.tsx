@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { askMe, can, session, signIn, signOut } from './api.js';
+import { askMe, can, lostSince, session, signIn, signOut, useAsked, useLive } from './api.js';
 import { Flash } from './flash.js';
 import { zone } from './format.js';
-import { lostSince, useLive } from './live.js';
 import { pages } from './pages.js';
 import { Confirmation } from './parts/confirmed.js';
 import { Note, Shown, Time } from './parts/parts.js';
@@ -17,7 +16,7 @@ export function App() {
   useEffect(() => {
     const code = takeCode();
     signIn(code === undefined ? {} : { code })
-      // A code that was used already may have made the session that is there.
+      // A code works once; the session that it made may still be there.
       .catch((cause: Error) => (setError(cause.message), code !== undefined && signIn({})))
       .catch(() => false)
       .finally(() => setReady(true));
@@ -55,63 +54,19 @@ function Frame({ error }: { readonly error?: string }) {
     page: Page,
     needs,
   } = isUnknown ? { ...pages[shown]!, title: 'No such page' } : pages[shown]!;
-  const [fault, setFault] = useState<string>();
   useEffect(() => {
     document.title = `${title} · Paymaster console`;
     scrollTo(0, 0);
   }, [title, id]);
   return (
     <div id="frame">
-      <nav aria-label="Pages">
-        <a
-          class="skip"
-          href={hrefOf(shown)}
-          onClick={(event) => {
-            event.preventDefault();
-            main.current?.focus();
-          }}
-        >
-          Skip to the page
-        </a>
-        <div class="brand">
-          <img src="./icon.svg" alt="" />
-          Paymaster
-        </div>
-        {me.data !== undefined && <Search />}
-        {usable.map(([path, { title: label }]) => (
-          <a
-            key={path}
-            href={hrefOf(path)}
-            {...(path === shown && !isUnknown ? { 'aria-current': 'page' as const } : {})}
-          >
-            {label}
-          </a>
-        ))}
-        <div class="who">
-          {me.data !== undefined && (
-            <>
-              <b>{me.data.organisation.name}</b>
-              <br />
-              <span class="quiet">
-                token “{me.data.token.name}”
-                {me.data.token.expiresAt !== null && (
-                  <>
-                    , until <Time>{me.data.token.expiresAt}</Time>
-                  </>
-                )}
-              </span>
-              <br />
-            </>
-          )}
-          {fault !== undefined && <Note kind="error">You are still signed in: {fault}</Note>}
-          <button
-            type="button"
-            onClick={() => void signOut().catch(({ message }: Error) => setFault(message))}
-          >
-            Sign out
-          </button>
-        </div>
-      </nav>
+      <Navigation
+        me={me.data}
+        pages={usable}
+        shown={shown}
+        present={isUnknown ? undefined : shown}
+        toPage={() => main.current?.focus({ preventScroll: true })}
+      />
       <div>
         {lostSince.value !== undefined && (
           <p id="lost" class="note warn" role="status">
@@ -149,6 +104,98 @@ function Frame({ error }: { readonly error?: string }) {
         <Confirmation />
       </div>
     </div>
+  );
+}
+
+/** Beside the page; on a phone a line above it, with a button that opens the rest. `present`: the page that is open. */
+function Navigation({
+  me,
+  pages: usable,
+  shown,
+  present,
+  toPage,
+}: {
+  readonly me: Me | undefined;
+  readonly pages: readonly (readonly [path: string, page: { readonly title: string }])[];
+  readonly shown: string;
+  readonly present: string | undefined;
+  /** Gives the page the focus. */
+  readonly toPage: () => void;
+}) {
+  const { ask, error } = useAsked<void>();
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const leave = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !isOpen) return;
+    setOpen(false);
+    button.current?.focus();
+  };
+  // What was pressed in the menu is gone with it.
+  const follow = (): void => {
+    if (isOpen) toPage();
+    setOpen(false);
+  };
+  return (
+    <nav aria-label="Pages" onKeyDown={leave}>
+      <a
+        class="skip"
+        href={hrefOf(shown)}
+        onClick={(event) => {
+          event.preventDefault();
+          toPage();
+        }}
+      >
+        Skip to the page
+      </a>
+      <div class="brand">
+        <img src="./icon.svg" alt="" />
+        Paymaster
+      </div>
+      {me !== undefined && <Search />}
+      <button
+        ref={button}
+        type="button"
+        class="opens-menu"
+        aria-expanded={isOpen}
+        aria-controls="menu"
+        onClick={() => setOpen(!isOpen)}
+      >
+        Menu
+      </button>
+      <div id="menu" class={isOpen ? 'open' : ''}>
+        {usable.map(([path, { title }]) => (
+          <a
+            key={path}
+            href={hrefOf(path)}
+            onClick={follow}
+            {...(path === present ? { 'aria-current': 'page' as const } : {})}
+          >
+            {title}
+          </a>
+        ))}
+        <div class="who">
+          {me !== undefined && (
+            <>
+              <b>{me.organisation.name}</b>
+              <br />
+              <span class="quiet">
+                token “{me.token.name}”
+                {me.token.expiresAt !== null && (
+                  <>
+                    , until <Time>{me.token.expiresAt}</Time>
+                  </>
+                )}
+              </span>
+              <br />
+            </>
+          )}
+          {error !== undefined && <Note kind="error">You are still signed in: {error.message}</Note>}
+          <button type="button" onClick={() => void ask(signOut)}>
+            Sign out
+          </button>
+        </div>
+      </div>
+    </nav>
   );
 }
 

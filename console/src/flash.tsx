@@ -11,7 +11,7 @@ export function leaveTo(href: string, text: string): void {
 }
 
 export function Flash() {
-  // Read, so that it is looked at again on the next page.
+  // Reading it has this drawn again when the page changes, and the note goes.
   void route.value;
   const { value } = flash;
   return value?.href === location.hash ? <Note kind="done">{value.text}</Note> : null;

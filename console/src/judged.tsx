@@ -1,7 +1,7 @@
+import { signal } from '@preact/signals';
 import type { Answers } from './answers.js';
 import { count, words } from './format.js';
-import { Facts, Hex, Note, Time } from './parts/parts.js';
-import { Table } from './parts/table.js';
+import { Facts, Hex, Note, Table, Time } from './parts/parts.js';
 import { hrefOf } from './route.js';
 
 type Answer = Answers['whatIf'];
@@ -73,3 +73,6 @@ function Those({ title, found }: { readonly title: string; readonly found: Found
     </>
   );
 }
+
+/** Resources that a page wants judged; the page What-if takes them. */
+export const proposal = signal('');

@@ -1,6 +1,5 @@
 import type { Answers } from './answers.js';
-import { call } from './api.js';
-import { useLive, type Live } from './live.js';
+import { call, type Live, useLive } from './api.js';
 import type { Choice } from './parts/parts.js';
 import type { Objects } from './records.js';
 
@@ -20,6 +19,9 @@ export type Known = Pick<Spec, 'name' | 'chainId'> &
     /** Set while it serves nothing. */
     readonly down?: string;
   };
+
+/** What the parts of a page about one paymaster get. */
+export type OfPaymaster = { readonly paymaster: Known; readonly onChanged: () => void };
 
 type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor: string | null };
 

@@ -1,3 +1,4 @@
+import { call } from './api.js';
 import type { Choice } from './parts/parts.js';
 import type { Usage } from './records.js';
 
@@ -20,6 +21,11 @@ export const rangeChoices: readonly Choice[] = ranges.map(([value, label]) => [v
 export function rangeOf(name = '24h'): { readonly from: string; readonly step: string } {
   const [, , hours, step] = ranges.find(([value]) => value === name) ?? ranges[1];
   return { from: startOf(new Date(Date.now() - hours * hourMs), step).toISOString(), step };
+}
+
+/** Usage of a time, by what the query groups it by. */
+export function usageOf(query: Readonly<Record<string, string>>): Promise<Usage> {
+  return call<Usage>(`/manage/v1/usage?${new URLSearchParams(query)}`);
 }
 
 /** Begins of all steps of the range, also of those without a row. */

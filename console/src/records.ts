@@ -21,6 +21,27 @@ export type Step = {
   readonly remedy?: string;
 };
 
+/** What would be decided about an operation: of what JSON-RPC servers answer, what is shown. */
+export type Explanation = {
+  /** Null: webhooks that were not asked decide. */
+  readonly sponsored: boolean | null;
+  readonly undecided?: readonly string[];
+  readonly reason?: string;
+  readonly steps: readonly Step[];
+  readonly calls?: readonly {
+    readonly target: string;
+    readonly selector: string;
+    readonly contract?: string;
+  }[];
+  readonly gas?: Readonly<Record<string, unknown>>;
+  readonly limits?: readonly {
+    readonly name: string;
+    readonly threshold: string;
+    readonly left: string;
+    readonly needed?: string;
+  }[];
+};
+
 /** Objects by their noun below `/manage/v1`. */
 export type Objects = {
   readonly paymasters: Answers['listObjectsPaymaster']['items'][number];

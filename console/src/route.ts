@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 
 /** What the address names: `#/activity/ID?verdict=refused`. A fragment never reaches a server, or its log. */
-export type Route = {
+type Route = {
   readonly page: string;
   readonly id: string | undefined;
   readonly query: Readonly<Record<string, string>>;

@@ -1,25 +1,15 @@
-import { useRef, useState } from 'preact/hooks';
-import { ended, signIn } from './api.js';
+import { useRef } from 'preact/hooks';
+import { ended, signIn, useAsked } from './api.js';
 import { Labelled } from './parts/form.js';
 import { Note } from './parts/parts.js';
 
 export function SignIn({ error: before }: { readonly error?: string }) {
-  const [error, setError] = useState(before);
-  const [isBusy, setBusy] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-
-  async function submit(event: SubmitEvent): Promise<void> {
+  const { ask, isAsking = false, error } = useAsked<boolean>(input);
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      await signIn({ token: input.current?.value ?? '' });
-    } catch (cause) {
-      setError((cause as Error).message);
-      setBusy(false);
-      input.current?.focus();
-    }
-  }
-
+    void ask(() => signIn({ token: input.current?.value ?? '' }));
+  };
   return (
     <main id="sign-in">
       <h1>Paymaster console</h1>
@@ -28,8 +18,8 @@ export function SignIn({ error: before }: { readonly error?: string }) {
         this browser.
       </p>
       {ended.value !== undefined && <Note kind="warn">Your session has ended: {ended.value}.</Note>}
-      <form onSubmit={(event) => void submit(event)}>
-        <Labelled label="Token" says={error}>
+      <form onSubmit={submit}>
+        <Labelled label="Token" says={error?.message ?? before}>
           {(state) => (
             <input
               ref={input}
@@ -42,7 +32,7 @@ export function SignIn({ error: before }: { readonly error?: string }) {
             />
           )}
         </Labelled>
-        <button class="main" disabled={isBusy}>
+        <button class="main" disabled={isAsking}>
           Sign in
         </button>
       </form>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
+import { useLive } from './api.js';
 import { amounts, memberName, words } from './format.js';
-import { useLive } from './live.js';
 import { Badge, Prose } from './parts/parts.js';
 import { listOf } from './paymasters.js';
 import type { Step } from './records.js';

@@ -1,6 +1,5 @@
 import { count } from './format.js';
-import { Plot } from './parts/plot.js';
-import type { Series } from './parts/plot-steps.js';
+import { Plot, type Series } from './parts/plot.js';
 import { stepsOf } from './range.js';
 import type { Usage, UsageRow } from './records.js';
 
@@ -16,7 +15,7 @@ export type Measure = keyof typeof measures;
 
 const mostSeries = 6;
 
-export function formatOf(measure: Measure): (value: number) => string {
+function formatOf(measure: Measure): (value: number) => string {
   // For eyes only; tables have the exact amounts.
   return measure === 'spent' ? (value) => String(Number(value.toPrecision(4))) : count;
 }
@@ -48,12 +47,7 @@ export function GroupPlot({
       : [...shown.slice(0, -1), seriesOf('all others', [...others, ...(sorted[mostSeries - 1]?.rows ?? [])])];
 
   function seriesOf(name: string, rows: readonly UsageRow[]): Series {
-    return {
-      name,
-      values: times.map((at) =>
-        rows.filter(({ from }) => from === at).reduce((sum, row) => sum + valueOf(row), 0),
-      ),
-    };
+    return { name, values: sumsAt(times, rows, valueOf) };
   }
   return (
     <Plot
@@ -69,10 +63,7 @@ export function GroupPlot({
 
 export function OperationsPlot({ usage }: { readonly usage: Usage }) {
   const times = stepsOf(usage);
-  const valuesOf = (measure: 'sponsored' | 'refused') =>
-    times.map((at) =>
-      usage.items.filter(({ from }) => from === at).reduce((sum, row) => sum + row[measure], 0),
-    );
+  const valuesOf = (measure: 'sponsored' | 'refused') => sumsAt(times, usage.items, (row) => row[measure]);
   return (
     <Plot
       title="Operations"
@@ -85,4 +76,13 @@ export function OperationsPlot({ usage }: { readonly usage: Usage }) {
       format={count}
     />
   );
+}
+
+function sumsAt(
+  times: readonly string[],
+  rows: readonly UsageRow[],
+  valueOf: (row: UsageRow) => number,
+): readonly number[] {
+  const byTime = Map.groupBy(rows, ({ from }) => from);
+  return times.map((at) => (byTime.get(at) ?? []).reduce((sum, row) => sum + valueOf(row), 0));
 }

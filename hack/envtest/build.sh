@@ -3,13 +3,9 @@
 # and prints that folder. KUBEBUILDER_ASSETS, when set, is used instead. About nine minutes cold on two cores.
 set -eu
 cd "$(dirname "$0")"
-if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then echo "$KUBEBUILDER_ASSETS"; exit 0; fi
-command -v go >/dev/null 2>&1 || { echo 'error: Go is not installed: install Go 1.26 or newer, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and kubectl' >&2; exit 1; }
-V=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\).*#\1#p' go.mod | head -1)
+. ../once.sh
+pinned envtest "${KUBEBUILDER_ASSETS:-}" 'KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and kubectl' k8s.io/kubernetes
 minor=$(echo "$V" | cut -d. -f2)
-key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
-bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-envtest/$V-$key"
-export CGO_ENABLED=0 GOTOOLCHAIN=local
 stamp() {
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     printf ' -X %s.gitVersion=%s -X %s.gitMajor=1 -X %s.gitMinor=%s -X %s.gitTreeState=clean -X %s.gitCommit=modproxy' \
@@ -25,6 +21,5 @@ build_into() {
     n=$((n + 1))
   done
 }
-. ../once.sh
 once envtest "$bin" "etcd (1 of 4) and Kubernetes $V, nine minutes when nothing is cached"
 echo "$bin"

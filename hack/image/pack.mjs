@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sameBytes } from '../tar.mjs';
 import { packagesOfImage } from './packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -129,18 +130,7 @@ function pack(rootfs, config) {
   // Others must be able to read what the image's user is not the owner of.
   execFileSync('chmod', ['-R', 'go+rX', rootfs]);
   const tar = (folder, file, names) =>
-    execFileSync('tar', [
-      '--sort=name',
-      '--mtime=@0',
-      '--owner=0',
-      '--group=0',
-      '--numeric-owner',
-      '-C',
-      folder,
-      '-cf',
-      file,
-      ...names,
-    ]);
+    execFileSync('tar', [...sameBytes, '-C', folder, '-cf', file, ...names]);
   tar(rootfs, join(work, 'layer.tar'), ['.']);
   const digest = execFileSync('sha256sum', [join(work, 'layer.tar')], { encoding: 'utf8' }).slice(0, 64);
   const image = JSON.stringify({

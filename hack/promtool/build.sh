@@ -3,12 +3,8 @@
 # instead. About two minutes cold on two cores; the clients of clouds for service discovery, which no test needs, are left out.
 set -eu
 cd "$(dirname "$0")"
-if [ -n "${PROMTOOL:-}" ]; then echo "$PROMTOOL"; exit 0; fi
-command -v go >/dev/null 2>&1 || { echo 'error: Go is not installed: install Go 1.26 or newer, or set PROMTOOL to a promtool binary' >&2; exit 1; }
-V=$(sed -n 's#^.*github.com/prometheus/prometheus \(v[0-9.]*\).*#\1#p' go.mod | head -1)
-key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
-bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-promtool/$V-$key"
-export CGO_ENABLED=0 GOTOOLCHAIN=local
+. ../once.sh
+pinned promtool "${PROMTOOL:-}" 'PROMTOOL to a promtool binary' github.com/prometheus/prometheus
 build_into() {
   source=$(go mod download -json "github.com/prometheus/prometheus@$V" | sed -n 's/^.*"Dir": "\(.*\)".*$/\1/p')
   mkdir -p "$1/module/source"
@@ -20,6 +16,5 @@ build_into() {
     go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$1/promtool" github.com/prometheus/prometheus/cmd/promtool)
   rm -rf "$1/module"
 }
-. ../once.sh
 once promtool "$bin" "$V, two minutes when nothing is cached"
 echo "$bin/promtool"

@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sameBytes } from '../tar.mjs';
 import { bill } from './bill.mjs';
 import { notesOf } from './notes.mjs';
 
@@ -139,19 +140,7 @@ function sums() {
 function tar(folder, names, file) {
   const archive = execFileSync(
     'tar',
-    [
-      '--sort=name',
-      '--mtime=@0',
-      '--owner=0',
-      '--group=0',
-      '--numeric-owner',
-      '--mode=u=rwX,go=rX',
-      '-C',
-      folder,
-      '-cf',
-      '-',
-      ...names,
-    ],
+    [...sameBytes, '--mode=u=rwX,go=rX', '-C', folder, '-cf', '-', ...names],
     { maxBuffer: 64 * 1024 * 1024 },
   );
   writeFileSync(file, execFileSync('gzip', ['-n', '-9'], { input: archive, maxBuffer: 64 * 1024 * 1024 }));

@@ -1,5 +1,4 @@
-import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
-import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
+import type { ManifestObject, ManifestProblem } from '../../adapters/manifests/parse-manifest.js';
 import { formatProblem } from '../../core/errors.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
 import { formatKey, type Condition } from '../../core/meta/meta.js';

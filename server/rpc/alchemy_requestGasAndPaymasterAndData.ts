@@ -6,7 +6,7 @@ import { requireProfile } from '../decision/facts.js';
 import { parseEntryPointParams } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import { signWithFees, suggestedFees, type FeeDeps, type Fees } from './operation-with-fees.js';
-import { requireOnePhase } from './params.js';
+import { requireObject, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 
 const feeNames = ['maxFeePerGas', 'maxPriorityFeePerGas'] as const;
@@ -21,22 +21,13 @@ const fee = uint(120);
  */
 export function alchemy_requestGasAndPaymasterAndData(deps: SponsorMethodDeps & FeeDeps): RpcMethod {
   return {
-    async handle([request], context) {
+    async handle([params], context) {
       const { paymaster } = context;
       const profile = requireProfile(deps.view, paymaster);
-      if (!isObject(request))
-        throw invalidInput({
-          field: 'params[0]',
-          expected: 'an object with entryPoint and userOperation',
-          value: quote(request),
-        });
-      const { entryPoint, userOperation, dummySignature, policyId, erc20Context, webhookData } = request;
-      if (!isObject(userOperation))
-        throw invalidInput({
-          field: 'params[0].userOperation',
-          expected: 'a user operation object',
-          value: quote(userOperation),
-        });
+      const request = requireObject(params, 'params[0]', 'an object with entryPoint and userOperation');
+      const { entryPoint, dummySignature, policyId, erc20Context, webhookData } = request;
+      const { userOperation: given } = request;
+      const userOperation = requireObject(given, 'params[0].userOperation', 'a user operation object');
       const overrides = readOverrides(request['overrides']);
       // A multiplier is of what we find, so what the operation has beside it does not count.
       const own = Object.fromEntries(
@@ -77,11 +68,9 @@ type Overrides = {
   >;
 };
 
-function readOverrides(overrides: unknown): Overrides {
+function readOverrides(value: unknown): Overrides {
   const path = 'params[0].overrides';
-  if (overrides === undefined || overrides === null) return { given: {}, margins: {} };
-  if (!isObject(overrides))
-    throw invalidInput({ field: path, expected: 'an object', value: quote(overrides) });
+  const overrides = requireObject(value ?? {}, path);
   const given: Record<string, unknown> = {};
   const margins: Record<string, number> = {};
   for (const name of [...feeNames, ...limitNames, ...paymasterNames]) {

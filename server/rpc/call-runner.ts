@@ -1,19 +1,25 @@
+import { createOutageLog } from '../../adapters/log/outage-log.js';
 import type { Ambient } from '../../core/ambient.js';
 import type { ErrorCode } from '../../core/error-codes.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
-import { createOutageLog } from '../../adapters/log/outage-log.js';
-import { after, recover, type Later } from '../../core/pending.js';
-import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
+import type { LogFields } from '../../core/log.js';
+import { after, type Later, recover } from '../../core/pending.js';
+import { isRefusalReason, type RefusalReason, refusals } from '../../core/refusal.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import { createPaymasterLabels } from '../ops/paymaster-labels.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
 import type { CallKind } from './call-turns.js';
-import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
-import { renderError, renderRefusal } from './errors.js';
+import {
+  type BadCall,
+  renderError,
+  renderFailure,
+  renderRefusal,
+  renderResult,
+  type RpcCall,
+} from './envelope.js';
 import type { HttpAnswer } from './http-answer.js';
 import type { RpcContext, RpcMethod, RpcResult } from './method.js';
 import type { RpcMethods } from './methods.js';
-import type { LogFields } from '../../core/log.js';
 
 /** The answer to one call: `body` is a whole JSON-RPC answer, `status` is the HTTP status if the call is not part of a batch. */
 export type CallAnswer = Omit<HttpAnswer, 'close'>;
@@ -39,7 +45,8 @@ export function createCallRunner(deps: CallRunnerDeps) {
   const served = new Map<string, { readonly method: RpcMethod; readonly meter: Meter }>();
   for (const [name, method] of Object.entries(methods))
     served.set(name, { method, meter: createMeter(instruments, name) });
-  const strangers = createMeter(instruments, unknownMethod);
+  /** Of calls that reach no method. */
+  const unserved = { meter: createMeter(instruments, unknownMethod), method: unknownMethod, withOk: false };
   const refused = bindRefusals(instruments);
   const open = instruments.openSponsorships.with({});
   const { paymasterOperations } = instruments;
@@ -111,12 +118,7 @@ export function createCallRunner(deps: CallRunnerDeps) {
           'RPC_METHOD_NOT_FOUND',
           `Method not found; served are ${[...served.keys()].join(', ')}.`,
         );
-        return answerError(call.id, error, {
-          requestId,
-          meter: strangers,
-          method: unknownMethod,
-          withOk: false,
-        });
+        return answerError(call.id, error, { ...unserved, requestId });
       }
       const { method, meter } = entry;
       const started = performance.now();
@@ -156,15 +158,15 @@ export function createCallRunner(deps: CallRunnerDeps) {
 
     /** Answers a call that never reached a method, or a value that is not a call: then only `id` is known. */
     fail(call: Pick<RpcCall, 'id'> & Partial<RpcCall>, error: unknown, requestId: string): CallAnswer {
-      const entry = call.method === undefined ? undefined : served.get(call.method);
-      const meter = entry?.meter ?? strangers;
-      const method = entry === undefined ? unknownMethod : (call.method ?? unknownMethod);
-      const withOk = entry?.method.answersErrorsWithOk?.(call.params ?? []) ?? false;
-      return answerError(call.id, error, { requestId, meter, method, withOk });
+      const { method = '', params = [] } = call;
+      const entry = served.get(method);
+      if (entry === undefined) return answerError(call.id, error, { ...unserved, requestId });
+      const withOk = entry.method.answersErrorsWithOk?.(params) ?? false;
+      return answerError(call.id, error, { requestId, meter: entry.meter, method, withOk });
     },
 
     reject({ id, error }: BadCall, requestId: string): CallAnswer {
-      return answerError(id, error, { requestId, meter: strangers, method: unknownMethod, withOk: false });
+      return answerError(id, error, { ...unserved, requestId });
     },
   };
 }
@@ -213,7 +215,7 @@ type RequestLog = { note(level: 'info' | 'error', message: string, fields: LogFi
 
 const linesPerSecond = 20;
 
-export function createRequestLog({ log, clock }: Pick<Ambient, 'clock' | 'log'> & {}): RequestLog {
+export function createRequestLog({ log, clock }: Pick<Ambient, 'clock' | 'log'>): RequestLog {
   let second = 0;
   let written = 0;
   let leftOut = 0;

@@ -24,7 +24,7 @@ type CallTurnsDeps = {
 
 /** Of the lines. While one paymaster calls alone there is nobody to make room for. */
 export const slicesMs = { alone: 5, shared: 1 } as const;
-/** So long after calls of several paymasters came one after the other, it is not alone. */
+/** How long slices stay short after two calls in a row were of different paymasters. */
 const sharedForMs = 1_000;
 
 export function createCallTurns({

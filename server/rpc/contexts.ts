@@ -1,14 +1,13 @@
-import { invalidInput, quote, type Problem } from '../../core/errors.js';
+import { invalidInput, type Problem, quote } from '../../core/errors.js';
 import { campaignName } from '../../core/policy/rules/campaign.js';
-import { isObject } from '../../core/schema/json-value.js';
+import { type AddressKey, isAddressText } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
-import { isAddressText, type AddressKey } from '../../core/units/address.js';
 import { Fields, uint } from '../../core/userop/fields.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { isKnownMember } from './known-members.js';
+import { isKnownMember, requireObject } from './params.js';
 
 /** What a context of another service means here, beside our own members. */
-export type ReadContext = {
+type ReadContext = {
   /** Our own members, with those of others under our names. */
   readonly members: Readonly<Record<string, unknown>>;
   /** The token of an `erc20Context`, and the most of it that may be paid, in base units. */
@@ -38,8 +37,7 @@ export function readContext(
 }
 
 function readPayment(value: unknown, path: string): NonNullable<ReadContext['payment']> {
-  if (!isObject(value)) throw invalidInput({ field: path, expected: 'an object', value: quote(value) });
-  const fields = new Fields(value, path);
+  const fields = new Fields(requireObject(value, path), path);
   const token = fields.requiredAddress('tokenAddress');
   const most = fields.quantity('maxTokenAmount', uint(256));
   if (fields.isGiven('permit'))

@@ -1,14 +1,16 @@
-import { invalidInput, quote } from '../../core/errors.js';
-import { isAddressText } from '../../core/units/address.js';
-import type { Sponsored, Sponsorship, SponsorRequest, TokenPaymentRequest } from '../decision/request.js';
-import { isObject } from '../../core/schema/json-value.js';
-import { given } from '../../core/units/given.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
+import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { type Later, recover } from '../../core/pending.js';
 import { refusedError } from '../../core/refused-error.js';
+import { isObject } from '../../core/schema/json-value.js';
+import { isAddressText } from '../../core/units/address.js';
+import { given } from '../../core/units/given.js';
+import type { Sponsored, SponsorRequest, Sponsorship, TokenPaymentRequest } from '../decision/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { readContext, refuseUnreadToken } from './contexts.js';
 import type { RequestOrigin } from './method.js';
-import { readOtherwise, type Otherwise } from './otherwise.js';
+import { type Otherwise, readOtherwise } from './otherwise.js';
 import { parseFeeToken, parseSponsorParams } from './params.js';
 
 // Forms of params that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their
@@ -122,4 +124,34 @@ export function requireSponsored(
 ): Sponsored {
   if (sponsorship.outcome === 'sponsored') return sponsorship;
   throw refusedError(sponsorship.refusal, { isPayer });
+}
+
+/**
+ * In the form with a mode object a request names no EntryPoint. An operation that was made for 0.6 and comes to a paymaster of a later
+ * one fails in its simulation, and what the EntryPoint answers would not tell its sender why. Throws or rejects as `ask`.
+ */
+export function namingEntryPoint<T>(
+  { entryPoint, entryPointVersion }: ServedProfile,
+  operation: unknown,
+  ask: () => Later<T>,
+): Later<T> {
+  return recover(ask, (error): never => {
+    const { hasPaymasterFields } = entryPointRules[entryPointVersion].form;
+    if (!isDomainError(error, 'ESTIMATION_FAILED') || !hasPaymasterFields || !isOfFirstForm(operation))
+      throw error;
+    throw new DomainError(
+      error.code,
+      `${error.message} (the operation has the form of EntryPoint 0.6, and this paymaster is for ${entryPointVersion}, ${entryPoint}: an account of another EntryPoint fails here)`,
+      error.details,
+    );
+  });
+}
+
+function isOfFirstForm(operation: unknown): boolean {
+  if (!isObject(operation)) return false;
+  const isGiven = (name: string): boolean => operation[name] !== undefined && operation[name] !== null;
+  return (
+    (isGiven('initCode') || isGiven('paymasterAndData')) &&
+    !['factory', 'paymaster', 'accountGasLimits', 'gasFees'].some(isGiven)
+  );
 }

@@ -22,7 +22,7 @@ const exposedHeaders = [
 ] as const;
 const corsHeaders = ['Access-Control-Allow-Origin', '*', ...exposedHeaders] as const;
 
-/** For a paymaster that names the origins of its pages: the page that asks may read the answer, where it is of one of them. */
+/** Of a paymaster that lists the origins of its pages: only a page of one of them may read the answer. */
 function corsHeadersFor(origin: AllowedOrigin): readonly string[] {
   if (origin === 'any') return corsHeaders;
   const allowed = origin === 'none' ? [] : ['Access-Control-Allow-Origin', origin.page, ...exposedHeaders];

@@ -31,6 +31,18 @@ export type RpcResult = {
   readonly outcome?: 'answered' | 'committed';
 };
 
+/**
+ * A method that sponsors nothing, of clients that read errors from HTTP 200 answers only. `ask` answers the result.
+ */
+export function answering(ask: (params: readonly unknown[], context: RpcContext) => unknown): RpcMethod {
+  return {
+    async handle(params, context) {
+      return { json: JSON.stringify(await ask(params, context)), outcome: 'answered' };
+    },
+    answersErrorsWithOk: () => true,
+  };
+}
+
 export type RpcMethod = {
   /** Throws DomainError for every outcome that is not a result. */
   handle(params: readonly unknown[], context: RpcContext): Later<RpcResult>;

@@ -18,7 +18,7 @@ import type { Sponsor } from '../decision/sign/sign.js';
 import { inRange } from '../decision/steps/in-range.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { Mode } from './params.js';
+import { requireObject, type Mode } from './params.js';
 
 // `otherwise: {mode: "ERC20", feeTokenAddress, maxTokenAmount}`: the account pays in tokens where it is not sponsored. Anyone
 // can cause refusals, e.g. by filling a limit that others share, so an account pays only in the token and up to the amount of its request.
@@ -28,21 +28,16 @@ export type Otherwise = { readonly feeToken: AddressKey; readonly maxTokenAmount
 
 /** Throws INVALID_INPUT. `mode`: of the whole request. */
 export function readOtherwise(
-  { otherwise }: Readonly<Record<string, unknown>>,
+  { otherwise: given }: Readonly<Record<string, unknown>>,
   mode: Mode | undefined,
   path: string,
   phase?: SigningPhase,
 ): Otherwise | undefined {
-  if (otherwise === undefined || otherwise === null) return undefined;
+  if (given === undefined || given === null) return undefined;
   const field = `${path}.otherwise`;
-  if (mode === 'ERC20') throw leftOut(field, otherwise, 'mode ERC20 pays in tokens anyway');
-  if (phase !== undefined) throw leftOut(field, otherwise, 'two phases are signed in the mode that is asked');
-  if (!isObject(otherwise))
-    throw invalidInput({
-      field,
-      expected: 'an object with mode, feeTokenAddress and maxTokenAmount',
-      value: quote(otherwise),
-    });
+  if (mode === 'ERC20') throw leftOut(field, given, 'mode ERC20 pays in tokens anyway');
+  if (phase !== undefined) throw leftOut(field, given, 'two phases are signed in the mode that is asked');
+  const otherwise = requireObject(given, field, 'an object with mode, feeTokenAddress and maxTokenAmount');
   const fields = new Fields(otherwise, field);
   if (otherwise['mode'] !== 'ERC20') fields.problem('mode', 'ERC20', otherwise['mode']);
   const feeToken = fields.requiredAddress('feeTokenAddress');

@@ -25,7 +25,7 @@ export type OwnOperationDeps = {
 };
 
 /** An operation whose paymaster data name a contract of ours and have the form of ours. */
-export type OwnOperation = {
+type OwnOperation = {
   readonly op: ReturnType<typeof parseUserOperation>;
   /** As bundlers take it. */
   readonly wire: RenderedFields;

@@ -3,7 +3,7 @@ import { fieldOf } from '../../core/schema/json-value.js';
 import { isHexBytes } from '../../core/units/hex.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { BundlerMethodDeps } from './eth_sendUserOperation.js';
-import type { RpcMethod } from './method.js';
+import { answering, type RpcMethod } from './method.js';
 
 /**
  * A look-up by the hash of an operation, which is public once the operation was sent. What a bundler knows is answered where it names a
@@ -15,21 +15,18 @@ export function lookUp(
   method: string,
   paymasterIn: (answer: unknown) => unknown,
 ): RpcMethod {
-  return {
-    async handle([hash], { paymaster }) {
-      if (!isHexBytes(hash) || hash.length !== 66)
-        throw invalidInput({
-          field: 'params[0]',
-          expected: 'the 32 bytes of an operation hash',
-          value: quote(hash),
-        });
-      const answer = await bundlers.ask(paymaster, method, [hash]);
-      const named = paymasterIn(answer);
-      const isOurs = typeof named === 'string' && isContract(view, paymaster.chainId, named.slice(0, 42));
-      return { json: isOurs ? JSON.stringify(answer) : 'null', outcome: 'answered' };
-    },
-    answersErrorsWithOk: () => true,
-  };
+  return answering(async ([hash], { paymaster }) => {
+    if (!isHexBytes(hash) || hash.length !== 66)
+      throw invalidInput({
+        field: 'params[0]',
+        expected: 'the 32 bytes of an operation hash',
+        value: quote(hash),
+      });
+    const answer = await bundlers.ask(paymaster, method, [hash]);
+    const named = paymasterIn(answer);
+    const isOurs = typeof named === 'string' && isContract(view, paymaster.chainId, named.slice(0, 42));
+    return isOurs ? answer : null;
+  });
 }
 
 function isContract(view: Pick<ConfigView, 'chain'>, chainId: number, address: string): boolean {

@@ -1,14 +1,7 @@
 import { hexQuantity } from '../../core/units/hex.js';
-import type { RpcMethod } from './method.js';
+import { answering, type RpcMethod } from './method.js';
 
 /** The chain of the paymaster, in hex. */
 export function pm_chainId(): RpcMethod {
-  return {
-    handle: (_params, { paymaster }) =>
-      Promise.resolve({
-        json: JSON.stringify(hexQuantity(BigInt(paymaster.chainId))),
-        outcome: 'answered',
-      }),
-    answersErrorsWithOk: () => true,
-  };
+  return answering((_params, { paymaster }) => hexQuantity(BigInt(paymaster.chainId)));
 }

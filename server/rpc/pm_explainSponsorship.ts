@@ -2,15 +2,14 @@ import type { Passes } from '../../core/config/pass.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Explain } from '../decision/show/explain.js';
 import { requireProfile } from '../decision/facts.js';
 import type { ExplainedPayment } from '../decision/request.js';
+import type { Explain } from '../decision/show/explain.js';
 import type { ConfigView } from '../view/config-view.js';
-import { requirePhases } from './entry-point-form.js';
-import { ignoredMembers } from './known-members.js';
-import type { RpcContext, RpcMethod } from './method.js';
-import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
 import { isOwner } from '../view/served-paymaster.js';
+import { requirePhases } from './entry-point-form.js';
+import type { RpcContext, RpcMethod } from './method.js';
+import { ignoredMembers, parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
 
 export type ExplainMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;

@@ -1,13 +1,13 @@
 import { isDomainError, unreachable } from '../../core/errors.js';
-import { leavesTokens, type Refusal } from '../../core/refusal.js';
 import type { Later } from '../../core/pending.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
+import { leavesTokens, type Refusal } from '../../core/refusal.js';
 import { requireProfile } from '../decision/facts.js';
 import type { SponsorRequest } from '../decision/request.js';
 import type { QuoteFees } from '../decision/token/quote.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { namingEntryPoint } from './entry-point-form.js';
 import type { RpcMethod, RpcResult } from './method.js';
-import { namingEntryPoint } from './other-entry-point.js';
 import { readOtherwise } from './otherwise.js';
 import { parseSponsorParams, parseTokenChoice, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';

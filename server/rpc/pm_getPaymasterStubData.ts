@@ -6,7 +6,7 @@ import type { Stub } from '../decision/sign/stub.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
-import type { RpcMethod } from './method.js';
+import { answering, type RpcMethod } from './method.js';
 import { elsePay } from './otherwise.js';
 import { isJoined } from './paymaster-fields.js';
 import { renderErc7677 } from './results.js';
@@ -37,20 +37,16 @@ export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMe
     }
   }
 
-  return {
-    async handle(params, context) {
-      const { paymaster } = context;
-      const profile = requireProfile(view, paymaster);
-      const asked = parseErc7677Params(params, profile, paymaster, context);
-      const { paymasterAndData, sponsor } = await stubOf(asked, paymaster);
-      // Not final: the signature covers the gas limits, and the wallet has not estimated those yet.
-      const rendered =
-        asked.request.phase === undefined
-          ? renderErc7677(profile, paymasterAndData)
-          : renderPhase(profile, paymasterAndData, isJoined(params[0]));
-      const stub = { ...rendered, isFinal: false, sponsor };
-      return { json: JSON.stringify(stub), outcome: 'answered' };
-    },
-    answersErrorsWithOk: () => true,
-  };
+  return answering(async (params, context) => {
+    const { paymaster } = context;
+    const profile = requireProfile(view, paymaster);
+    const asked = parseErc7677Params(params, profile, paymaster, context);
+    const { paymasterAndData, sponsor } = await stubOf(asked, paymaster);
+    // Not final: the signature covers the gas limits, and the wallet has not estimated those yet.
+    const rendered =
+      asked.request.phase === undefined
+        ? renderErc7677(profile, paymasterAndData)
+        : renderPhase(profile, paymasterAndData, isJoined(params[0]));
+    return { ...rendered, isFinal: false, sponsor };
+  });
 }

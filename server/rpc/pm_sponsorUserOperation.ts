@@ -5,11 +5,15 @@ import type { Sponsored, SponsorRequest, Sponsorship, TokenPaymentRequest } from
 import type { Sponsor } from '../decision/sign/sign.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import {
+  type ModeRequest,
+  namingEntryPoint,
+  parseEntryPointParams,
+  requireSponsored,
+} from './entry-point-form.js';
 import type { RpcMethod, RpcResult } from './method.js';
-import { namingEntryPoint } from './other-entry-point.js';
+import { type Either, readOtherwise, refuseOtherwise, sponsorOrPay } from './otherwise.js';
 import { modeRequired, parseFeeToken, parseSponsorParams, requireOnePhase } from './params.js';
-import { parseEntryPointParams, requireSponsored, type ModeRequest } from './entry-point-form.js';
-import { readOtherwise, refuseOtherwise, sponsorOrPay, type Either } from './otherwise.js';
 import { renderOperationFields, renderSponsorship, renderTokenPayment } from './results.js';
 
 export type SponsorMethodDeps = {

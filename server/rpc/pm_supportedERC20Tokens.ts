@@ -5,7 +5,7 @@ import type { TokenList } from '../decision/token/token-list.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import { requireEntryPoint } from './entry-point-form.js';
-import type { RpcMethod } from './method.js';
+import { answering, type RpcMethod } from './method.js';
 
 export type TokenListMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
@@ -14,34 +14,30 @@ export type TokenListMethodDeps = {
 
 /** `params`: `[entryPoint]`, or none. The answer has the names and forms that AbstractionKit reads. */
 export function pm_supportedERC20Tokens({ view, supportedTokens }: TokenListMethodDeps): RpcMethod {
-  return {
-    async handle([entryPoint], { paymaster }) {
-      const profile = requireProfile(view, paymaster);
-      if (entryPoint !== undefined) requireEntryPoint(entryPoint, profile, 'params[0]');
-      const { tokens, stub, spender, eventTopic } = await supportedTokens(paymaster);
-      const { name = profile.layout.title, icon } = paymaster.sponsor ?? {};
-      const answer = {
-        paymasterMetadata: {
-          name,
-          description: profile.layout.title,
-          icons: icon === undefined ? [] : [icon],
-          address: spender,
-          sponsoredEventTopic: eventTopic,
-          dummyPaymasterAndData: renderStub(profile, stub),
-        },
-        tokens: tokens.map(({ symbol, address, decimals, rate }) => ({
-          // FeeTokens have no other name.
-          name: symbol,
-          symbol,
-          address,
-          decimals,
-          exchangeRate: hexQuantity(rate),
-        })),
-      };
-      return { json: JSON.stringify(answer), outcome: 'answered' };
-    },
-    answersErrorsWithOk: () => true,
-  };
+  return answering(async ([entryPoint], { paymaster }) => {
+    const profile = requireProfile(view, paymaster);
+    if (entryPoint !== undefined) requireEntryPoint(entryPoint, profile, 'params[0]');
+    const { tokens, stub, spender, eventTopic } = await supportedTokens(paymaster);
+    const { name = profile.layout.title, icon } = paymaster.sponsor ?? {};
+    return {
+      paymasterMetadata: {
+        name,
+        description: profile.layout.title,
+        icons: icon === undefined ? [] : [icon],
+        address: spender,
+        sponsoredEventTopic: eventTopic,
+        dummyPaymasterAndData: renderStub(profile, stub),
+      },
+      tokens: tokens.map(({ symbol, address, decimals, rate }) => ({
+        // FeeTokens have no other name.
+        name: symbol,
+        symbol,
+        address,
+        decimals,
+        exchangeRate: hexQuantity(rate),
+      })),
+    };
+  });
 }
 
 function renderStub({ entryPointVersion }: ServedProfile, stub: Hex): unknown {

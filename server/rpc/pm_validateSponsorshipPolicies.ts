@@ -5,7 +5,7 @@ import type { Stub } from '../decision/sign/stub.js';
 import { given } from '../../core/units/given.js';
 import type { ConfigView } from '../view/config-view.js';
 import { parseEntryPointParams } from './entry-point-form.js';
-import type { RpcMethod } from './method.js';
+import { answering, type RpcMethod } from './method.js';
 import { readCampaign } from './params.js';
 
 export type PolicyMethodDeps = {
@@ -22,35 +22,32 @@ const mostPolicies = 20;
  * by nothing that the stub stage of ERC-7677 judges. Reserves and records nothing.
  */
 export function pm_validateSponsorshipPolicies({ view, judge }: PolicyMethodDeps): RpcMethod {
-  return {
-    async handle([operation, entryPoint, ids], context) {
-      const { paymaster } = context;
-      const profile = requireProfile(view, paymaster);
-      const isList = Array.isArray(ids) && ids.every((id) => typeof id === 'string');
-      if (!isList || ids.length > mostPolicies)
-        throw invalidInput({
-          field: 'params[2]',
-          expected: `an array of at most ${mostPolicies} texts`,
-          value: quote(ids),
-        });
-      const { name = null, icon = null } = paymaster.sponsor ?? {};
-      const valid: object[] = [];
-      const form = { entryPoint, context: {}, contextPath: 'params[2]' };
-      const parsed = parseEntryPointParams(operation, form, profile, context).request;
-      const request = { ...parsed, workLeft: allWork() };
-      for (const id of new Set<string>(ids)) {
-        if (await isRefused(() => judge(paymaster, { ...request, ...given({ campaign: readCampaign(id) }) })))
-          continue;
-        valid.push({
-          sponsorshipPolicyId: id,
-          data: { name: id, author: name, icon, description: null },
-        });
-      }
-      return { json: JSON.stringify(valid), outcome: 'answered' };
-    },
-    kind: 'aside',
-    answersErrorsWithOk: () => true,
-  };
+  const asked = answering(async ([operation, entryPoint, ids], context) => {
+    const { paymaster } = context;
+    const profile = requireProfile(view, paymaster);
+    const isList = Array.isArray(ids) && ids.every((id) => typeof id === 'string');
+    if (!isList || ids.length > mostPolicies)
+      throw invalidInput({
+        field: 'params[2]',
+        expected: `an array of at most ${mostPolicies} texts`,
+        value: quote(ids),
+      });
+    const { name = null, icon = null } = paymaster.sponsor ?? {};
+    const valid: object[] = [];
+    const form = { entryPoint, context: {}, contextPath: 'params[2]' };
+    const parsed = parseEntryPointParams(operation, form, profile, context).request;
+    const request = { ...parsed, workLeft: allWork() };
+    for (const id of new Set<string>(ids)) {
+      if (await isRefused(() => judge(paymaster, { ...request, ...given({ campaign: readCampaign(id) }) })))
+        continue;
+      valid.push({
+        sponsorshipPolicyId: id,
+        data: { name: id, author: name, icon, description: null },
+      });
+    }
+    return valid;
+  });
+  return { ...asked, kind: 'aside' };
 }
 
 async function isRefused(judge: () => Promise<unknown>): Promise<boolean> {

@@ -5,7 +5,7 @@ import { isDomainError } from '../../core/errors.js';
 import { deliverTest, deliveriesAtOnce, parseSample, type Sample } from '../http/test-delivery.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { BodyAdmission } from '../http/body-admission.js';
-import { clientAddress } from '../http/client-address.js';
+import { clientAddress, single } from '../http/client-address.js';
 import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -37,10 +37,10 @@ export function createWebhookDelivery(
     const policyId = path.exec(request.url ?? '')?.[1];
     if (policyId === undefined) return false;
     if (request.method === 'OPTIONS') {
-      writePreflight(response, headerOf(request, 'access-control-request-headers'));
+      writePreflight(response, single(request.headers['access-control-request-headers']));
       return true;
     }
-    const requestId = deps.requestIds.next(headerOf(request, 'x-request-id'));
+    const requestId = deps.requestIds.next(single(request.headers['x-request-id']));
     deliver(deps, request, policyId, requestId)
       .catch((error: unknown) => failure(deps, error, requestId))
       .then(({ status, body }) => {
@@ -79,11 +79,11 @@ async function ownedPaymaster(
   { view, clock }: WebhookDeliveryDeps,
   request: IncomingMessage,
 ): Promise<ServedPaymaster | undefined> {
-  const apiKey = headerOf(request, 'apikey');
+  const apiKey = single(request.headers['apikey']);
   if (apiKey === undefined || apiKey === '') return undefined;
   const sha256 = hashCredential(apiKey);
   const paymaster = view.find(sha256) ?? (await view.load(sha256, clientAddress(request, 0)));
-  const token = headerOf(request, 'authtoken');
+  const token = single(request.headers['authtoken']);
   const isOwned = paymaster !== undefined && isOwner(paymaster, token && hashCredential(token), clock.now());
   return isOwned ? paymaster : undefined;
 }
@@ -117,9 +117,4 @@ function failure({ log }: WebhookDeliveryDeps, error: unknown, requestId: string
 
 function said(statusCode: number, message: string): Answer {
   return { status: statusCode, body: { statusCode, message } };
-}
-
-function headerOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : value?.[0];
 }

@@ -1,11 +1,11 @@
-import { invalidInput, quote, type Problem } from '../../core/errors.js';
+import { invalidInput, type Problem } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { Fields } from '../../core/userop/fields.js';
 import { requireProfile } from '../decision/facts.js';
 import { parseEntryPointParams, requireChainId } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import { signWithFees, suggestedFees, withFees, type FeeDeps } from './operation-with-fees.js';
-import { readFlag, requireOnePhase } from './params.js';
+import { readFlag, requireObject, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 
 /**
@@ -14,15 +14,14 @@ import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
  */
 export function zd_sponsorUserOperation(deps: SponsorMethodDeps & FeeDeps): RpcMethod {
   return {
-    async handle([request], context) {
+    async handle([params], context) {
       const { paymaster } = context;
       const profile = requireProfile(deps.view, paymaster);
-      if (!isObject(request))
-        throw invalidInput({
-          field: 'params[0]',
-          expected: 'an object with chainId, userOp and entryPointAddress',
-          value: quote(request),
-        });
+      const request = requireObject(
+        params,
+        'params[0]',
+        'an object with chainId, userOp and entryPointAddress',
+      );
       const { chainId, userOp, entryPointAddress, gasTokenData } = request;
       requireChainId(chainId, paymaster, 'params[0].chainId');
       const overridesFee = readFlags(request);
@@ -45,13 +44,8 @@ export function zd_sponsorUserOperation(deps: SponsorMethodDeps & FeeDeps): RpcM
 
 function readToken(gasTokenData: unknown): { readonly token?: string } {
   if (gasTokenData === undefined || gasTokenData === null) return {};
-  if (!isObject(gasTokenData))
-    throw invalidInput({
-      field: 'params[0].gasTokenData',
-      expected: 'an object',
-      value: quote(gasTokenData),
-    });
-  const fields = new Fields(gasTokenData, 'params[0].gasTokenData');
+  const path = 'params[0].gasTokenData';
+  const fields = new Fields(requireObject(gasTokenData, path), path);
   const token = fields.requiredAddress('tokenAddress');
   fields.done();
   return { token };

@@ -73,7 +73,7 @@ function openConsole(
   }
 }
 
-/** As `live.ts` of the console: again after a pause, which doubles while the server fails. */
+/** As `useLive` of the console: again after a pause, which doubles while the server fails. */
 async function poll(
   origin: string,
   question: Question,

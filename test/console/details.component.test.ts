@@ -7,9 +7,10 @@ import { askForThree } from './support/three-operations.js';
 
 // Times, addresses, plots and tables are the same on every page.
 
-const { connection, open, page: pageOfFile, visit } = useConsole('details');
+const { connection, create, open, page: pageOfFile, visit } = useConsole('details');
 beforeAll(async () => {
   await askForThree(connection());
+  await create('tokens', 'robot', undefined, { scopes: ['read'] });
   await pageOfFile().context().grantPermissions(['clipboard-read', 'clipboard-write']);
   // Axes are drawn, so what they say is taken down where it is drawn.
   await pageOfFile().addInitScript(() => {
@@ -220,3 +221,20 @@ test('tables of figures sort by what they mean: the largest first, then the smal
     'ascending',
   );
 });
+
+test.each([
+  ['activity', 'Decisions'],
+  ['activity?follow=yes', 'Decisions'],
+  ['changes', 'Changes'],
+])(
+  '%s says in which order the server has the rows, of which a page is a part, and sorts none',
+  async (path, caption) => {
+    const { page } = await open(path);
+    const table = page.getByRole('table', { name: caption });
+    const heading = table.getByRole('columnheader', { name: 'When, newest first', exact: true });
+    await heading.waitFor();
+    expect(await heading.getAttribute('aria-sort')).toBe('descending');
+    expect(await table.locator('thead').getByRole('button').count()).toBe(0);
+    expect(await table.locator('th[aria-sort]').count()).toBe(1);
+  },
+);

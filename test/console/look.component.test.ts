@@ -127,6 +127,31 @@ test.each([
   }
 });
 
+test('plots beside each other begin at the same height, also where one has more to explain', async () => {
+  const reasons = [
+    'METHOD_NOT_WHITELISTED',
+    'CONTRACT_NOT_REGISTERED',
+    'SENDER_NOT_ALLOWED',
+    'WEBHOOK_REFUSED',
+    'EXPRESSION_REFUSED',
+    'DEPOSIT_TOO_LOW',
+  ];
+  const { page } = await open('overview', {
+    answers: (on) =>
+      on.route(/usage\?.*groupBy=reason/, async (route) => {
+        const response = await route.fetch();
+        const { data } = (await response.json()) as { data: { items: readonly object[] } };
+        const items = data.items.flatMap((row) => reasons.map((group) => ({ ...row, group, refused: 1 })));
+        return route.fulfill({ response, json: { data: { ...data, items } } });
+      }),
+  });
+  await page.getByText('Expression refused').first().waitFor();
+  const plots = page.locator('.cards .plot');
+  expect(await plots.count()).toBe(2);
+  const tops = await plots.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().top));
+  expect(new Set(tops).size).toBe(1);
+});
+
 test('a form is empty once what it made is there', async () => {
   const { page, faults } = await open('tokens');
   await page.getByText('Make a token').click();

@@ -63,6 +63,28 @@ podAntiAffinity:
 {{ .root.Release.Namespace }}-{{ include "paymaster.fullname" .root }}-{{ .name }}
 {{- end -}}
 
+{{/* Gives the account of a component its role. Call with (dict "root" $ "component" "rpc" "kind" "Role"), or "ClusterRole". */}}
+{{- define "paymaster.binding" -}}
+{{- $account := printf "%s-%s" (include "paymaster.fullname" .root) .component -}}
+{{- $role := eq .kind "Role" | ternary $account (include "paymaster.clusterName" (dict "root" .root "name" .component)) -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  name: {{ $role }}
+  {{- if eq .kind "Role" }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- end }}
+  labels: {{- include "paymaster.labels" . | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ $role }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ $account }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end -}}
+
 {{/* Not empty where the operator has a role for Secrets. */}}
 {{- define "paymaster.writesSecrets" -}}
 {{- with .Values.operator.connectionSecrets }}{{ if or .organisations .allNamespaces .namespaces }}true{{ end }}{{ end -}}

@@ -1,6 +1,6 @@
 {{/*
 The Deployment of one component: all run the same image, with another entry point or role.
-Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "values" .Values.rpc "replicas" 3); "isAutoscaled" where an autoscaler has them.
+Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/bin/server.js" "values" .Values.rpc "replicas" 3); "isAutoscaled" where an autoscaler has them.
 */}}
 {{- define "paymaster.deployment" -}}
 {{- $root := .root -}}

@@ -1,13 +1,12 @@
-import { useEffect, useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { useLive } from '../live.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Answers } from '../answers.js';
+import { call, type Live, useAsked, useLive } from '../api.js';
 import { Download } from '../parts/download.js';
 import { Card, Note, Shown } from '../parts/parts.js';
 import { nameOf, usePaymasters } from '../paymasters.js';
+import type { Decision } from '../records.js';
 import { route, step } from '../route.js';
-import { Filters } from './filters.js';
-import { mostFollowed, useFollowed, type Page } from './follow.js';
-import { askedBy, timeOf } from './question.js';
+import { askedBy, Filters, timeOf } from './filters.js';
 import { DecisionTable } from './table.js';
 
 const empty =
@@ -76,7 +75,7 @@ function Paged() {
   const [read, setRead] = useState<readonly Page[]>([]);
   useEffect(() => setRead([]), [key]);
   return (
-    <Shown live={newest} isEmpty={({ items }) => items.length === 0} empty={empty}>
+    <Shown live={newest} empty={empty}>
       {(first) => {
         const all = read.length > 0 ? read : [first];
         const last = all.at(-1) ?? first;
@@ -113,7 +112,7 @@ function Followed() {
         Following: new decisions appear at the top while this page is in view. The newest {mostFollowed} are
         kept; how each ends is on its own page.
       </p>
-      <Shown live={rows} isEmpty={(all) => all.length === 0} empty={empty}>
+      <Shown live={rows} empty={empty}>
         {(all) => (
           <DecisionTable decisions={all} nameOfPaymaster={(of) => nameOf(paymasters, of)} isFollowed />
         )}
@@ -129,18 +128,65 @@ function More({
   readonly load: () => Promise<Page>;
   readonly onLoaded: (page: Page) => void;
 }) {
-  const [error, setError] = useState<string>();
+  const { ask, error } = useAsked<void>();
   return (
     <>
-      {error !== undefined && <Note kind="error">{error}</Note>}
+      {error !== undefined && <Note kind="error">{error.message}</Note>}
       <p>
-        <button
-          type="button"
-          onClick={() => void load().then(onLoaded, (cause: Error) => setError(cause.message))}
-        >
+        <button type="button" onClick={() => void ask(async () => onLoaded(await load()))}>
           Show older ones
         </button>
       </p>
     </>
   );
+}
+
+export type Page = Answers['listDecisions'];
+
+/** Rows that a page which follows keeps: the newest. More than a reader sees, and never more, however long it is open. */
+const mostFollowed = 500;
+/** Of a round: a search that finds little may answer short pages. */
+const mostPages = 10;
+const everyMs = 2_000;
+/** Replicas write side by side, and `to` is rounded up to a minute: what is a little older may still come. */
+const overlapMs = 120_000;
+
+type Kept = { readonly key: string; readonly rows: readonly Decision[]; readonly since: string };
+
+/**
+ * New decisions as they come, the newest first. Each round asks from where the last answered one ended, page by page, so that a burst is
+ * not cut at one page; a hidden page asks nothing, and what it missed comes when it is seen again.
+ */
+function useFollowed(
+  key: string,
+  begin: () => string,
+  ask: (from: string, cursor?: string) => Promise<Page>,
+): Live<readonly Decision[]> {
+  const kept = useRef<Kept | undefined>(undefined);
+  return useLive(
+    `follow ${key}`,
+    async () => {
+      const last = kept.current?.key === key ? kept.current : undefined;
+      const from = last?.since ?? begin();
+      const first = await ask(from);
+      const found = [...first.items];
+      let cursor = first.nextCursor;
+      for (let pages = 1; cursor !== null && pages < mostPages && found.length < mostFollowed; pages += 1) {
+        const { items, nextCursor } = await ask(first.from, cursor);
+        found.push(...items);
+        cursor = nextCursor;
+      }
+      const rows = newest([...(last?.rows ?? []), ...found]);
+      // Until then everything is known; a round that fails asks again from where it began.
+      kept.current = { key, rows, since: new Date(Date.parse(first.to) - overlapMs).toISOString() };
+      return rows;
+    },
+    everyMs,
+  );
+}
+
+/** Each once, as it was answered last. Ids are in the order of time. */
+function newest(decisions: readonly Decision[]): readonly Decision[] {
+  const byId = new Map(decisions.map((one) => [one.id, one]));
+  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostFollowed);
 }

@@ -1,13 +1,10 @@
-import { call } from '../api.js';
+import { useLive } from '../api.js';
 import { count, words } from '../format.js';
-import { useLive } from '../live.js';
 import { Filter } from '../parts/filter.js';
-import { Select, type Choice } from '../parts/parts.js';
+import { type Choice, Select } from '../parts/parts.js';
 import { choicesOf, usePaymasters } from '../paymasters.js';
-import { rangeChoices, rangeOf } from '../range.js';
-import type { Usage } from '../records.js';
+import { rangeChoices, rangeOf, usageOf } from '../range.js';
 import { hrefOf, step } from '../route.js';
-import { narrowing, timeOf, type Filters } from './question.js';
 
 const verdicts = [
   ['', 'All verdicts'],
@@ -131,20 +128,9 @@ function localOf(instant = ''): string {
 function useGroups(groupBy: 'reason' | 'method', filters: Filters) {
   const { range = '24h', from, to, paymasterId } = filters;
   const key = JSON.stringify([groupBy, range, from, to, paymasterId]);
-  const { data } = useLive(
-    key,
-    () => {
-      const time = range === 'own' ? timeOf(filters) : { from: rangeOf(range).from };
-      const query = new URLSearchParams({
-        ...time,
-        groupBy,
-        step: 'month',
-        ...(paymasterId && { paymasterId }),
-      });
-      return call<Usage>(`/manage/v1/usage?${query}`);
-    },
-    30_000,
-  );
+  const ask = () =>
+    usageOf({ ...timeOf(filters), groupBy, step: 'month', ...(paymasterId && { paymasterId }) });
+  const { data } = useLive(key, ask, 30_000);
   return (data?.items ?? []).flatMap(({ group, ...row }) =>
     group === null || group === '(none)' || group === 'other' ? [] : [{ ...row, group }],
   );
@@ -173,4 +159,32 @@ function useMethods(filters: Filters): readonly Choice[] {
 /** With the one that a link has chosen, also when nothing of it happened in this time. */
 function withChosen(choices: readonly Choice[], value: string, label: string): readonly Choice[] {
   return choices.some(([of]) => of === value) ? choices : [...choices, [value, label]];
+}
+
+/** The filters as the address has them. */
+export type Filters = Readonly<Record<string, string>>;
+
+/** Those that the API knows by the same name. */
+const asIs = ['verdict', 'reason', 'paymasterId', 'selector', 'key', 'minCost'] as const;
+
+/** Filters that narrow the list, besides its time. */
+const narrowing = [...asIs, 'search'] as const;
+
+/** What the API is asked about decisions, without the time. Members that it does not know are left out. */
+export function askedBy(filters: Filters): Filters {
+  const { search = '' } = filters;
+  const given = asIs.flatMap((name) => (filters[name] ? [[name, filters[name]] as const] : []));
+  return { ...Object.fromEntries(given), ...searchOf(search) };
+}
+
+/** The time of the filters: one that ends now, or an own one. */
+export function timeOf({ range, from, to }: Filters): { readonly from: string; readonly to?: string } {
+  if (range !== 'own') return { from: rangeOf(range).from };
+  return { from: from ?? rangeOf().from, ...(to && { to }) };
+}
+
+function searchOf(text: string): Filters {
+  if (text === '') return {};
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return { sender: text };
+  return /^0x[0-9a-f]{64}$/i.test(text) ? { userOpHash: text } : { requestId: text };
 }

@@ -1,8 +1,7 @@
-import { Badge, Coins, Hex, Time } from '../parts/parts.js';
 import { words } from '../format.js';
-import { Table } from '../parts/table.js';
+import { Badge, Coins, Hex, Table, Time } from '../parts/parts.js';
 import type { Decision } from '../records.js';
-import { callName } from '../refusal/told.js';
+import { callName } from '../refusal/sentences.js';
 import { hrefOf, route } from '../route.js';
 
 /** `isFollowed`: without how they ended, which comes later than they are read. */
@@ -23,6 +22,7 @@ export function DecisionTable({
       columns={[
         {
           name: 'When',
+          isNewestFirst: true,
           of: ({ id, at }) => (
             <a href={hrefOf('activity', {}, id)}>
               <Time>{at}</Time>

@@ -1,14 +1,24 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { hrefOf, route } from '../route.js';
 import { Form } from '../parts/form.js';
-import { Note } from '../parts/parts.js';
+import { Badge, Note, Table } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
-import { draft, emptyDraft, enter, nextOpen, stepNames, type StepName } from './draft.js';
+import { hrefOf, route } from '../route.js';
+import {
+  check,
+  created,
+  draft,
+  emptyDraft,
+  enter,
+  makeAll,
+  nextOpen,
+  type Planned,
+  plannedOf,
+  type StepName,
+  stepNames,
+  warningsOf,
+} from './draft.js';
 import { Made } from './made.js';
-import { check } from './make.js';
-import { plannedOf } from './plan.js';
 import { stepHref, steps } from './steps.js';
-import { Summary } from './summary.js';
 
 const all = [...stepNames, 'summary'] as const;
 
@@ -75,7 +85,7 @@ function titleOf(step: (typeof all)[number]): string {
   return step === 'summary' ? 'Summary' : steps[step].title;
 }
 
-/** Has the focus once it is there, and not a moment later, when somebody may be elsewhere: people who hear the page hear which step this is. */
+/** Takes the focus as it is drawn, so that screen readers say which step this is. A moment later somebody may be elsewhere already. */
 function Heading({ children }: { readonly children: string }) {
   const place = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => place.current?.focus(), []);
@@ -122,6 +132,64 @@ function StepForm({ step, like }: { readonly step: StepName; readonly like: Know
         }}
       >
         <Fields like={like} />
+      </Form>
+    </>
+  );
+}
+
+/** What will be created, and then how far that came. */
+function Summary({ onDone }: { readonly onDone: () => void }) {
+  const { values, made, failure } = draft.value;
+  const planned = plannedOf(values);
+  const there = planned.filter(({ step }) => made.includes(step));
+  const stateOf = ({ step }: Planned) => {
+    if (made.includes(step)) return <Badge of="pass">exists</Badge>;
+    if (failure?.step === step) return <Badge of="failed">not created</Badge>;
+    return <Badge>to be created</Badge>;
+  };
+  return (
+    <>
+      <p class="quiet">Nothing exists before you press the button. This will be created, in this order:</p>
+      <Table
+        caption="To be created"
+        id={({ kind, name }) => `${kind} ${name}`}
+        rows={planned}
+        columns={[
+          { name: 'Resource', of: ({ kind, name }) => `${kind} “${name}”` },
+          { name: 'Says', of: ({ says }) => says },
+          { name: 'State', of: stateOf },
+        ]}
+      />
+      {warningsOf(values).map((text) => (
+        <Note key={text} kind="warn">
+          {text}
+        </Note>
+      ))}
+      <Form
+        button={failure === undefined ? 'Create' : 'Try again'}
+        failed={failure?.error}
+        onDone={onDone}
+        send={async () => {
+          await makeAll(planned);
+          emptyDraft();
+          const { object } = planned[0]!;
+          created.value = object;
+          // Back leads to what was before, not to what is done.
+          location.replace(hrefOf('paymaster', { create: 'done', of: object }));
+          return undefined;
+        }}
+      >
+        {failure !== undefined && (
+          <div class="wide">
+            <Note kind="warn">
+              {there.length === 0
+                ? 'Nothing was created.'
+                : `Only a part was created: ${there.map(({ kind, name }) => `${kind.toLowerCase()} “${name}”`).join(', ')}. It pays for nothing yet, and is not created again.`}{' '}
+              <a href={stepHref(failure.step)}>Change the step “{steps[failure.step].title}”</a>, or try
+              again.
+            </Note>
+          </div>
+        )}
       </Form>
     </>
   );

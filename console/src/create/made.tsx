@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { call } from '../api.js';
-import { useLive } from '../live.js';
-import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
+import { call, useLive } from '../api.js';
+import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Card, Note } from '../parts/parts.js';
 import { Connection } from '../paymaster/connect.js';
-import { tested } from '../paymaster/tested.js';
-import { listOf, type Known } from '../paymasters.js';
+import { tested } from '../paymaster/rule-form.js';
+import { type Known, listOf } from '../paymasters.js';
 import type { Policy } from '../records.js';
 import { hrefOf } from '../route.js';
 import { created } from './draft.js';

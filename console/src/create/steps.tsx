@@ -1,14 +1,14 @@
-import { useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
+import { useState } from 'preact/hooks';
 import { short } from '../format.js';
 import { useEntered } from '../parts/form-facts.js';
 import { Field } from '../parts/form.js';
 import { Note, Shown } from '../parts/parts.js';
-import { Radios, type Radio } from '../parts/radios.js';
+import { type Radio, Radios } from '../parts/radios.js';
 import { ruleKinds } from '../paymaster/kinds.js';
+import { LimitFields } from '../paymaster/limit.js';
 import { ContractFields } from '../paymaster/new-contract.js';
-import { LimitFields } from '../paymaster/new-limit.js';
-import { useChains, type Known, type OfferedChain } from '../paymasters.js';
+import { type Known, type OfferedChain, useChains } from '../paymasters.js';
 import { hrefOf } from '../route.js';
 import type { StepName } from './draft.js';
 
@@ -77,7 +77,7 @@ function ChainStep({ like }: Props) {
     <>
       <Field label="Name" name="name" />
       <div class="wide">
-        <Shown live={chains} isEmpty={(all) => all.length === 0} empty="Your organisation may use no chain.">
+        <Shown live={chains} empty="Your organisation may use no chain.">
           {(all) => <Versions all={all} like={like} />}
         </Shown>
       </div>

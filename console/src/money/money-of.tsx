@@ -1,10 +1,8 @@
 import { Fragment } from 'preact';
 import { coins, count, decimal, dollars } from '../format.js';
-import { chainOf, tokenOf } from '../on-chain.js';
-import { ChainCoins, TokenName } from '../parts/on-chain.js';
-import { Card, Tile } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
-import { usdOf, type Sum, type TokenSum } from './sums.js';
+import { ChainCoins, chainOf, TokenName, tokenOf } from '../parts/on-chain.js';
+import { Card, Table, Tile } from '../parts/parts.js';
+import { type Sum, type TokenSum, usdOf } from './sums.js';
 
 /** Money of months hardly changes while somebody looks, and is expensive to ask for. */
 export const slowly = 60_000;
@@ -15,7 +13,7 @@ export function Coin({ sum: { spentWei }, chainId }: Of) {
   return <ChainCoins chainId={chainId}>{decimal(spentWei, 18)}</ChainCoins>;
 }
 
-/** Dollars where there is a price, and what has none apart: never a guess. */
+/** Dollars of what has a price. What has none is shown apart, and never guessed. */
 export function Usd({ sum, chainId }: Of) {
   const usd = usdOf(sum);
   if (usd === undefined) return sum.unpricedWei === 0n ? <span class="none">–</span> : <>no price</>;

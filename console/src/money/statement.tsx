@@ -1,11 +1,9 @@
 import type { Answers } from '../answers.js';
-import { call } from '../api.js';
-import { dollars, count } from '../format.js';
-import { useLive } from '../live.js';
+import { call, useLive } from '../api.js';
+import { count, dollars } from '../format.js';
 import { Download } from '../parts/download.js';
 import { ChainCoins, OnChain } from '../parts/on-chain.js';
-import { Card, Shown } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
+import { Card, Shown, Table } from '../parts/parts.js';
 import { slowly } from './money-of.js';
 
 type Statements = Answers['listStatements'];
@@ -37,11 +35,7 @@ export function Statement({ month, paymasterId }: { readonly month: string; read
       title="Statement of the accounts that pay"
       aside={<Download path={path} file={`statement-${month}.csv`} label="Save statement as CSV" />}
     >
-      <Shown
-        live={statements}
-        isEmpty={({ items }) => items.length === 0}
-        empty="No account paid in this month."
-      >
+      <Shown live={statements} empty="No account paid in this month.">
         {({ items }) => items.map((account) => <OneAccount key={accountName(account)} {...account} />)}
       </Shown>
     </Card>

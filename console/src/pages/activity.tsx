@@ -1,16 +1,14 @@
 import { Decisions } from '../activity/decisions.js';
-import { call } from '../api.js';
-import { amounts, words } from '../format.js';
-import { useLive } from '../live.js';
+import { call, useLive } from '../api.js';
+import { amounts, exact, words } from '../format.js';
 import { Copy } from '../parts/copy.js';
-import { ChainCoins, OnChain } from '../parts/on-chain.js';
+import { ChainCoins, OnChain, TokenName } from '../parts/on-chain.js';
 import { Badge, Card, Facts, Shown, Time } from '../parts/parts.js';
-import { usePaymasters, type Known } from '../paymasters.js';
-import type { TracedDecision } from '../records.js';
-import { hrefOf, route } from '../route.js';
+import { type Known, usePaymasters } from '../paymasters.js';
+import type { Decision, TracedDecision } from '../records.js';
 import { Refusal } from '../refusal/refusal.js';
-import { callName } from '../refusal/told.js';
-import { Settlement } from '../settlement.js';
+import { callName } from '../refusal/sentences.js';
+import { hrefOf, route } from '../route.js';
 import { Steps } from '../steps.js';
 
 export function Activity() {
@@ -104,4 +102,73 @@ function PaymasterLink({ id, all }: { readonly id: string; readonly all: readonl
   const found = all.find(({ paymasterId }) => paymasterId === id);
   if (found === undefined) return <code>{id}</code>;
   return <a href={hrefOf('paymaster', {}, found.object)}>{found.name}</a>;
+}
+
+/** How an operation ended. */
+function Settlement({
+  decision: { verdict, settlement, validUntil, chainId },
+}: {
+  readonly decision: Decision;
+}) {
+  if (verdict === 'refused') return <p class="quiet">Nothing was signed, so nothing can end.</p>;
+  if (settlement === null)
+    return (
+      <p class="quiet">
+        Open: the operation can still be mined
+        {validUntil === null ? (
+          ''
+        ) : (
+          <>
+            , until <Time>{validUntil}</Time>
+          </>
+        )}
+        . Its most expensive cost is reserved until then.
+      </p>
+    );
+  const { outcome, at, transactionHash, blockNumber, actualGasCost, actualGasUsed, success, token } =
+    settlement;
+  if (outcome !== 'mined')
+    return (
+      <p>
+        {outcome === 'expired'
+          ? 'It was never mined with our signature; its reserved amounts are free again.'
+          : 'Another operation used its nonce; its reserved amounts are free again.'}{' '}
+        <Time>{at}</Time>
+      </p>
+    );
+  return (
+    <Facts>
+      {[
+        ['Mined', <Time>{at}</Time>],
+        [
+          'The call',
+          success === false ? <Badge of="failed">reverted</Badge> : <Badge of="pass">succeeded</Badge>,
+        ],
+        ['Cost', <ChainCoins chainId={chainId}>{actualGasCost}</ChainCoins>],
+        ['Gas used', exact(actualGasUsed)],
+        [
+          'Paid by the account',
+          token === null ? (
+            'nothing'
+          ) : (
+            <>
+              {token.rendered ?? token.amount} <TokenName address={token.address} chainId={chainId} />
+            </>
+          ),
+        ],
+        [
+          'Block',
+          <OnChain kind="block" chainId={chainId} label="block" isWhole>
+            {blockNumber}
+          </OnChain>,
+        ],
+        [
+          'Transaction',
+          <OnChain kind="tx" chainId={chainId} label="transaction" isWhole>
+            {transactionHash}
+          </OnChain>,
+        ],
+      ]}
+    </Facts>
+  );
 }

@@ -1,8 +1,6 @@
 import type { Answers } from '../answers.js';
-import { call } from '../api.js';
-import { useLive } from '../live.js';
-import { Badge, Card, Select, Shown, Time } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
+import { call, useLive } from '../api.js';
+import { Badge, Card, Select, Shown, Table, Time } from '../parts/parts.js';
 import { choose, route } from '../route.js';
 
 type Change = Answers['listChanges']['items'][number];
@@ -35,7 +33,6 @@ export function Changes() {
       <Card title="What tokens changed in the last 30 days, the newest first">
         <Shown
           live={changes}
-          isEmpty={({ items }) => items.length === 0}
           empty="No token changed anything in the last 30 days. Changes by manifests are in Git, those by hand in the audit log of the cluster."
         >
           {({ items, nextCursor }) => (
@@ -45,7 +42,7 @@ export function Changes() {
                 id={({ id }) => id}
                 rows={items}
                 columns={[
-                  { name: 'When', of: ({ at }) => <Time>{at}</Time> },
+                  { name: 'When', isNewestFirst: true, of: ({ at }) => <Time>{at}</Time> },
                   {
                     name: 'What',
                     of: (change) => <Changed change={change} onChoose={(of) => choose({ name: of })} />,

@@ -1,16 +1,14 @@
-import { call, can } from '../api.js';
+import { call, can, type Live, useLive } from '../api.js';
 import { count } from '../format.js';
-import { useLive, type Live } from '../live.js';
-import { datesOf, isOwnRange, periodChoices, periodOf, type Period } from '../money/period.js';
 import { Coin, slowly, Spent, TokenIncome, Tokens, Usd } from '../money/money-of.js';
+import { datesOf, isOwnRange, type Period, periodChoices, periodOf } from '../money/period.js';
 import { Statement } from '../money/statement.js';
-import { restOf, sumsOf, totalOf, type Sum } from '../money/sums.js';
+import { restOf, type Sum, sumsOf, totalOf } from '../money/sums.js';
 import { Download } from '../parts/download.js';
 import { Filter } from '../parts/filter.js';
 import { OnChain } from '../parts/on-chain.js';
-import { Card, Note, Shown, type Choice } from '../parts/parts.js';
-import { Table, type Column } from '../parts/table.js';
-import { choicesOf, usePaymasters, type Known } from '../paymasters.js';
+import { Card, type Choice, type Column, Note, Shown, Table } from '../parts/parts.js';
+import { choicesOf, type Known, usePaymasters } from '../paymasters.js';
 import type { Usage } from '../records.js';
 import { choose, hrefOf, route } from '../route.js';
 

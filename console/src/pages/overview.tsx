@@ -1,23 +1,19 @@
 import type { Answers } from '../answers.js';
-import { call, can } from '../api.js';
+import { call, can, useLive } from '../api.js';
 import { coins, count, decimal, words } from '../format.js';
-import { useLive } from '../live.js';
 import { RangeFilter } from '../parts/filter.js';
 import { Funds } from '../parts/funds.js';
 import { Card, Shown, Tile } from '../parts/parts.js';
-import { ProblemTable, useProblems } from '../parts/problems.js';
-import { rangeOf } from '../range.js';
+import { rangeOf, usageOf } from '../range.js';
 import type { Usage } from '../records.js';
 import { hrefOf, route } from '../route.js';
 import { GroupPlot, OperationsPlot } from '../usage-plot.js';
+import { ProblemTable, useProblems } from './problems.js';
 
 /** What the person on call and the owner ask first: does it work, what does it cost, and for how long does the money last. */
 export function Overview() {
   const { range = '24h' } = route.value.query;
-  const usageBy = (groupBy: string) => () => {
-    const query = new URLSearchParams({ ...rangeOf(range), groupBy });
-    return call<Usage>(`/manage/v1/usage?${query}`);
-  };
+  const usageBy = (groupBy: string) => () => usageOf({ ...rangeOf(range), groupBy });
   const usage = useLive(`usage ${range}`, usageBy('paymaster'));
   const reasons = useLive(`reasons ${range}`, usageBy('reason'));
   const funds = useLive('funds', () => call<Answers['getFunds']>('/manage/v1/funds'));
@@ -29,7 +25,6 @@ export function Overview() {
       </div>
       <Shown
         live={usage}
-        isEmpty={({ items }) => items.length === 0}
         empty={
           <>
             Nothing was asked for in this time. Choose a longer range
@@ -74,7 +69,6 @@ export function Overview() {
       <Card title="Money that pays for gas">
         <Shown
           live={funds}
-          isEmpty={({ items }) => items.length === 0}
           empty={
             <>
               No account pays yet

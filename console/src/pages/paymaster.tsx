@@ -45,7 +45,6 @@ export function Paymaster() {
       </div>
       <Shown
         live={paymasters}
-        isEmpty={(all) => all.length === 0}
         empty={
           can()
             ? 'You have no paymaster yet. Create one, or apply a manifest of kind Paymaster.'

@@ -1,35 +1,14 @@
 import { useRef, useState } from 'preact/hooks';
-import { call, can } from '../api.js';
+import { call, can, useAsked } from '../api.js';
 import { amounts } from '../format.js';
 import { BuildCall } from '../parts/build-call.js';
 import { InView, Labelled } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
-import { Card, Facts, Note, Select, Shown } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
-import { apiKeyOf, choicesOf, usePaymasters, type Known } from '../paymasters.js';
-import type { Step } from '../records.js';
+import { Card, Facts, Note, Select, Shown, Table } from '../parts/parts.js';
+import { apiKeyOf, choicesOf, type Known, usePaymasters } from '../paymasters.js';
+import type { Explanation } from '../records.js';
 import { hrefOf, route } from '../route.js';
 import { Steps } from '../steps.js';
-
-type Explanation = {
-  /** Null: webhooks that were not asked decide. */
-  readonly sponsored: boolean | null;
-  readonly undecided?: readonly string[];
-  readonly reason?: string;
-  readonly steps: readonly Step[];
-  readonly calls?: readonly {
-    readonly target: string;
-    readonly selector: string;
-    readonly contract?: string;
-  }[];
-  readonly gas?: Readonly<Record<string, unknown>>;
-  readonly limits?: readonly {
-    readonly name: string;
-    readonly threshold: string;
-    readonly left: string;
-    readonly needed?: string;
-  }[];
-};
 
 /** `request`: for a token that may have the apiKey, the one that has it sponsored. */
 type Answer = { readonly explanation: Explanation; readonly chainId: number; readonly request?: string };
@@ -40,30 +19,10 @@ export function Playground() {
   // A page that leads here may say which.
   const [id, setId] = useState(route.value.query['paymaster'] ?? '');
   const [text, setText] = useState('');
-  const [error, setError] = useState<string>();
-  const [answer, setAnswer] = useState<Answer>();
   const operation = useRef<HTMLTextAreaElement>(null);
+  const { ask, data: answer, error } = useAsked<Answer>(operation);
 
   const chosenOf = (all: readonly Known[]) => all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!;
-
-  async function explain(event: SubmitEvent, all: readonly Known[]): Promise<void> {
-    event.preventDefault();
-    setAnswer(undefined);
-    setError(undefined);
-    try {
-      const chosen = chosenOf(all);
-      const explanation = await explained(chosen, text);
-      const mayHave = explanation.sponsored === true && can();
-      setAnswer({
-        explanation,
-        chainId: chosen.chainId,
-        ...(mayHave && { request: await sponsorRequest(chosen, text) }),
-      });
-    } catch (cause) {
-      setError((cause as Error).message);
-      operation.current?.focus();
-    }
-  }
 
   return (
     <>
@@ -75,11 +34,7 @@ export function Playground() {
           The answer names every step, and what would make it pass. Nothing is signed, and no limit is used.
           Webhooks are not called.
         </p>
-        <Shown
-          live={paymasters}
-          isEmpty={(all) => all.length === 0}
-          empty="You have no paymaster yet that could decide."
-        >
+        <Shown live={paymasters} empty="You have no paymaster yet that could decide.">
           {(all) => (
             <>
               <p class="row">
@@ -90,10 +45,15 @@ export function Playground() {
                   onChoose={setId}
                 />
               </p>
-              <form onSubmit={(event) => void explain(event, all)}>
+              <form
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  void ask(() => answerOf(chosenOf(all), text));
+                }}
+              >
                 <Labelled
                   label="User operation as JSON, or the whole JSON-RPC request of a wallet"
-                  says={error}
+                  says={error?.message}
                 >
                   {(state) => (
                     <textarea
@@ -122,8 +82,15 @@ export function Playground() {
 }
 
 /** Throws with a sentence for a text that is not an operation. */
-function explained({ object }: Known, text: string): Promise<Explanation> {
-  return call(`/manage/v1/paymasters/${object}/explain`, { method: 'POST', body: questionOf(text) });
+async function answerOf(chosen: Known, text: string): Promise<Answer> {
+  const path = `/manage/v1/paymasters/${chosen.object}/explain`;
+  const explanation = await call<Explanation>(path, { method: 'POST', body: questionOf(text) });
+  const mayHave = explanation.sponsored === true && can();
+  return {
+    explanation,
+    chainId: chosen.chainId,
+    ...(mayHave && { request: await sponsorRequest(chosen, text) }),
+  };
 }
 
 /** Of an operation, or of what a wallet would send. */

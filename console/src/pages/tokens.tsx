@@ -1,11 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { call, can, Mistake } from '../api.js';
-import { useLive } from '../live.js';
-import { confirmed } from '../parts/confirmed.js';
-import { Boxes, Field, InView, Labelled, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
-import { Card, Facts, Note, Shown, Time } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
+import { call, can, Mistake, useLive } from '../api.js';
+import { ifSure } from '../parts/confirmed.js';
+import { Boxes, type Change, Field, InView, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
+import { Card, Facts, Note, Shown, Table, Time } from '../parts/parts.js';
 
 const scopes: Readonly<Record<string, string>> = {
   read: 'see everything of the organisation',
@@ -23,17 +21,20 @@ export function Tokens() {
   const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
   const { outcome, run } = useOutcome(tokens.reload);
   const mayChange = can();
-  const revoke = (name: string) => async (): Promise<string | undefined> => {
+  const revoke = (name: string): Change => {
     const others = (tokens.data ?? []).filter(({ endsWith }) => endsWith === name).map((each) => each.name);
-    const isSure = await confirmed({
-      title: `Revoke “${name}”?`,
-      says: `What uses it is refused at once, for good.${others.length === 0 ? '' : ` With it end the tokens that it made, and those that they made: ${others.join(', ')}.`}`,
-      button: 'Revoke',
-    });
-    if (!isSure) return undefined;
-    await call(`/manage/v1/tokens/${name}`, { method: 'DELETE' });
-    if (made?.name === name) setMade(undefined);
-    return `“${name}” is revoked: it is refused from now on.`;
+    return ifSure(
+      {
+        title: `Revoke “${name}”?`,
+        says: `What uses it is refused at once, for good.${others.length === 0 ? '' : ` With it end the tokens that it made, and those that they made: ${others.join(', ')}.`}`,
+        button: 'Revoke',
+      },
+      async () => {
+        await call(`/manage/v1/tokens/${name}`, { method: 'DELETE' });
+        if (made?.name === name) setMade(undefined);
+        return `“${name}” is revoked: it is refused from now on.`;
+      },
+    );
   };
   return (
     <>
@@ -42,7 +43,6 @@ export function Tokens() {
         <OutcomeNote outcome={outcome} />
         <Shown
           live={tokens}
-          isEmpty={(all) => all.length === 0}
           empty={`You have no token yet besides those that the platform grants.${mayChange ? ' Make one below for each program, with the scopes that it needs.' : ''}`}
         >
           {(all) => (
@@ -110,9 +110,12 @@ export function Tokens() {
             }}
           >
             <Field label="Name" name="name" pattern="[a-z0-9]([a-z0-9.\-]*[a-z0-9])?" />
-            <Labelled label="Ends (left empty: as late as the token that makes it)" name="expiresAt">
-              {(state) => <input name="expiresAt" type="datetime-local" {...state} />}
-            </Labelled>
+            <Field
+              label="Ends (left empty: as late as the token that makes it)"
+              name="expiresAt"
+              type="datetime-local"
+              isOptional
+            />
             <Boxes legend="It may" name="scopes">
               {Object.entries(scopes).map(([scope, says]) => (
                 <label key={scope}>

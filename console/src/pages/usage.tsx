@@ -1,15 +1,13 @@
-import { call } from '../api.js';
+import { call, useLive } from '../api.js';
 import { count, words } from '../format.js';
-import { useLive } from '../live.js';
 import { Download } from '../parts/download.js';
 import { Filter, RangeFilter } from '../parts/filter.js';
-import { Card, Coins, Note, Shown, Time, type Choice } from '../parts/parts.js';
-import { Table, type Column } from '../parts/table.js';
+import { Card, type Choice, Coins, type Column, Note, Shown, Table, Time } from '../parts/parts.js';
 import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
 import { rangeOf } from '../range.js';
 import type { Usage as UsageRecord, UsageRow } from '../records.js';
 import { route } from '../route.js';
-import { GroupPlot, measures, type Measure } from '../usage-plot.js';
+import { GroupPlot, type Measure, measures } from '../usage-plot.js';
 
 const groups: readonly Choice[] = [
   ['paymaster', 'Paymaster'],
@@ -63,7 +61,6 @@ export function Usage() {
       </div>
       <Shown
         live={usage}
-        isEmpty={({ items }) => items.length === 0}
         empty="Nothing was asked for in this time. Choose a longer range, or all paymasters."
       >
         {(data) => (

@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { askMe, call } from '../api.js';
-import { Result } from '../judged.js';
+import { askMe, call, useAsked } from '../api.js';
+import { proposal, Result } from '../judged.js';
 import { InView, Labelled } from '../parts/form.js';
 import { Card, Select } from '../parts/parts.js';
-import { proposal } from '../proposal.js';
 import { rangeChoices, rangeOf } from '../range.js';
 
 type Answer = Answers['whatIf'];
@@ -14,42 +13,24 @@ export function WhatIf() {
   const [range, setRange] = useState('24h');
   const [yaml, setYaml] = useState(proposal.peek());
   useEffect(() => void (proposal.value = ''), []);
-  const [error, setError] = useState<string>();
-  const [answer, setAnswer] = useState<Answer>();
-  const [isAsking, setAsking] = useState(false);
-  const asked = useRef(0);
   const proposed = useRef<HTMLTextAreaElement>(null);
+  const { ask, isAsking, data: answer, error } = useAsked<Answer>(proposed);
+  const example = useAsked<void>();
 
-  async function ask(event: SubmitEvent): Promise<void> {
+  function judge(event: SubmitEvent): void {
     event.preventDefault();
-    const own = (asked.current += 1);
-    setAsking(true);
-    setAnswer(undefined);
-    setError(undefined);
-    try {
-      const body = { from: rangeOf(range).from, to: new Date().toISOString(), resources: yaml };
-      const found = await call<Answer>('/manage/v1/what-if', { method: 'POST', body });
-      if (own === asked.current) setAnswer(found);
-    } catch (cause) {
-      if (own === asked.current) {
-        setError((cause as Error).message);
-        proposed.current?.focus();
-      }
-    }
-    if (own === asked.current) setAsking(false);
+    example.forget();
+    const body = { from: rangeOf(range).from, to: new Date().toISOString(), resources: yaml };
+    void ask(() => call<Answer>('/manage/v1/what-if', { method: 'POST', body }));
   }
 
   /** A rule for the caller's own paymaster, so that it can be judged as it is. */
   async function begin(): Promise<void> {
-    try {
-      const [{ organisation }, { items }] = await Promise.all([
-        askMe(),
-        call<Answers['listObjectsPaymaster']>('/manage/v1/paymasters?limit=1'),
-      ]);
-      setYaml(exampleOf(organisation.name, items[0]?.name ?? 'shop'));
-    } catch (cause) {
-      setError((cause as Error).message);
-    }
+    const [{ organisation }, { items }] = await Promise.all([
+      askMe(),
+      call<Answers['listObjectsPaymaster']>('/manage/v1/paymasters?limit=1'),
+    ]);
+    setYaml(exampleOf(organisation.name, items[0]?.name ?? 'shop'));
   }
 
   return (
@@ -61,10 +42,10 @@ export function WhatIf() {
         <p class="quiet">
           Recorded decisions are judged with your change. Nothing is stored, signed or called.
         </p>
-        <form onSubmit={(event) => void ask(event)}>
+        <form onSubmit={judge}>
           <Labelled
             label="Changed or new Paymaster, SmartContract or PaymasterPolicy of one paymaster, as YAML"
-            says={error}
+            says={(error ?? example.error)?.message}
           >
             {(state) => (
               <textarea
@@ -86,7 +67,7 @@ export function WhatIf() {
             <button class="main" disabled={isAsking}>
               {isAsking ? 'Judging…' : 'Ask'}
             </button>
-            <button type="button" onClick={() => void begin()}>
+            <button type="button" onClick={() => void example.ask(begin)}>
               Begin with an example
             </button>
           </p>

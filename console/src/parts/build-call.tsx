@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Mistake } from '../api.js';
-import { useLive } from '../live.js';
-import { listOf, type Known } from '../paymasters.js';
+import { Mistake, useLive } from '../api.js';
+import { type Known, listOf } from '../paymasters.js';
 import type { Contract } from '../records.js';
-import { accountFunctions, gas } from '../refusal/small-operation.js';
-import { Chosen, useChosen } from './chosen.js';
+import { accountFunctions, gas } from '../refusal/refusal.js';
 import { Field, OpenForm } from './form.js';
 import { Select } from './parts.js';
 
@@ -27,7 +25,9 @@ export function BuildCall({
 }) {
   const { object } = paymaster;
   const { data: contracts = [] } = useLive(`contracts ${object}`, () => listOf('contracts', object));
-  const [contract, choose] = useChosen(contracts);
+  const [name, setName] = useState<string>();
+  // The first until another one is chosen.
+  const contract = contracts.find((each) => each.name === name) ?? contracts[0];
   const abi = contract?.spec.abi;
   const [decoded, setDecoded] = useState<Interface>();
   const [signature, setSignature] = useState('');
@@ -73,7 +73,12 @@ export function BuildCall({
         return 'The operation is above. Its account calls by execute(address,uint256,bytes), as SimpleAccount does.';
       }}
     >
-      <Chosen label="Contract" of={contracts} chosen={contract} onChoose={choose} />
+      <Select
+        label="Contract"
+        value={contract.name}
+        choices={contracts.map((each) => [each.name, each.spec.name])}
+        onChoose={setName}
+      />
       <Select
         label="Method"
         value={method?.format() ?? ''}

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { route } from '../route.js';
+import type { Change } from './form.js';
 
 type Question = {
   readonly title: string;
@@ -21,6 +22,11 @@ export function confirmed(question: Question): Promise<boolean> {
     };
     asked.value = { ...question, answer };
   });
+}
+
+/** A change that happens only once somebody has agreed to it. */
+export function ifSure(question: Question, change: Change): Change {
+  return async () => ((await confirmed(question)) ? change() : undefined);
 }
 
 /** Where {@link confirmed} asks. Escape, and leaving the page, mean no. */

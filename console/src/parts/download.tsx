@@ -1,5 +1,4 @@
-import { useState } from 'preact/hooks';
-import { request } from '../api.js';
+import { request, useAsked } from '../api.js';
 import { Note } from './parts.js';
 
 /** Saves a table of the API, which makes texts of what a spreadsheet would run. */
@@ -12,24 +11,19 @@ export function Download({
   readonly file: string;
   readonly label?: string;
 }) {
-  const [error, setError] = useState<string>();
+  const { ask, error } = useAsked<void>();
   async function save(): Promise<void> {
-    try {
-      const response = await request(path(), { accept: 'text/csv' });
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(await response.blob());
-      link.download = file;
-      link.click();
-      URL.revokeObjectURL(link.href);
-      setError(undefined);
-    } catch (cause) {
-      setError((cause as Error).message);
-    }
+    const response = await request(path(), { accept: 'text/csv' });
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(await response.blob());
+    link.download = file;
+    link.click();
+    URL.revokeObjectURL(link.href);
   }
   return (
     <>
-      {error !== undefined && <Note kind="error">{error}</Note>}
-      <button type="button" onClick={() => void save()}>
+      {error !== undefined && <Note kind="error">{error.message}</Note>}
+      <button type="button" onClick={() => void ask(save)}>
         {label}
       </button>
     </>

@@ -9,7 +9,7 @@ export type Values = Readonly<Record<string, string>>;
 export type Managed = readonly { readonly manager: string; readonly fields: readonly string[] }[];
 
 /** What a form knows about its fields beside what its controls say. */
-export type FormFacts = {
+type FormFacts = {
   readonly faults: readonly Fault[];
   /** What was typed before: controls begin with it. */
   readonly entered: Values;

@@ -13,7 +13,7 @@ import {
 import { Note } from './parts.js';
 
 /** What a change came to: done, unless it says that it is a warning or a failure. */
-type Said = { readonly kind: 'done' | 'warn' | 'error'; readonly text: string };
+export type Said = { readonly kind: 'done' | 'warn' | 'error'; readonly text: string };
 export type Outcome = Said | { readonly error: Error };
 
 /** What came of a change. Where a manifest owns the field: what to commit instead. */
@@ -37,7 +37,7 @@ function Words({ outcome }: { readonly outcome: Outcome }) {
   );
 }
 
-/** Scrolls to what it holds whenever `of` is another one. */
+/** Scrolls its content into view whenever `of` changes. */
 export function InView({ of, children }: { readonly of: unknown; readonly children: ComponentChildren }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -50,7 +50,7 @@ export function InView({ of, children }: { readonly of: unknown; readonly childr
   );
 }
 
-/** A text means that it is done; undefined, that it was not to happen. */
+/** Answers what to say: a text means that it is done, undefined that somebody thought better of it. */
 export type Change = () => Promise<string | Said | undefined>;
 
 /** Runs a change and keeps what came of it. Until it has ended no other one begins: a double click must not send it twice. */
@@ -91,7 +91,7 @@ export function Form({
   readonly isEmptied?: boolean;
   readonly entered?: Values;
   readonly managedBy?: Managed;
-  /** What came of it elsewhere. */
+  /** Why it failed elsewhere: shown until it is sent again. */
   readonly failed?: Error | undefined;
   /** Behind its button. */
   readonly beside?: ComponentChildren;
@@ -268,6 +268,7 @@ export function Field({
   readonly isOptional?: boolean;
   readonly pattern?: string;
   readonly inputMode?: 'numeric' | 'decimal';
+  readonly type?: 'datetime-local';
   readonly onInput?: (value: string) => void;
 }) {
   const { pattern = '' } = attributes;

@@ -1,8 +1,7 @@
 import { dollars, hours } from '../format.js';
-import { chainOf } from '../on-chain.js';
 import type { Account } from '../records.js';
-import { ChainCoins, OnChain } from './on-chain.js';
-import { Table } from './table.js';
+import { ChainCoins, chainOf, OnChain } from './on-chain.js';
+import { Table } from './parts.js';
 
 /** Accounts that pay for gas, and for how long they last. */
 export function Funds({ accounts }: { readonly accounts: readonly Account[] }) {

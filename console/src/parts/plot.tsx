@@ -1,10 +1,8 @@
-import { useEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { labelled, monthLabel, tickLabel } from './axis.js';
-import { Time } from './parts.js';
-import { PlotSteps, toneOf, type Series } from './plot-steps.js';
-import { Table, type Column } from './table.js';
+import { type Column, Table, Time } from './parts.js';
 
 type Props = {
   readonly title: string;
@@ -55,18 +53,19 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
   ];
   return (
     <figure>
+      <PlotSteps times={times} series={series} format={format} title={title} drawing={drawing}>
+        <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
+      </PlotSteps>
+      {/* Below, since it may take several lines: plots beside each other begin at the same height. */}
       <ul class="legend">
         {series.map((one, index) => (
           <li key={one.name}>
-            <span class={`swatch ${toneOf(one, index)}`} />
+            <Swatch tone={toneOf(one, index)} />
             {one.name} <b>{format(one.values.reduce((sum, value) => sum + value, 0))}</b>
           </li>
         ))}
         <li class="quiet">{unit}</li>
       </ul>
-      <PlotSteps times={times} series={series} format={format} title={title} drawing={drawing}>
-        <div ref={place} role="img" aria-label={`${title}: the table below has the same figures`} />
-      </PlotSteps>
       <details>
         <summary>Show as a table</summary>
         <Table caption={title} id={({ at }) => at} columns={columns} rows={rows} />
@@ -77,7 +76,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
 
 const height = 220;
 
-/** uPlot draws each series from zero, so the sums of all above are drawn first, the highest behind. */
+/** uPlot draws each series from zero. So each layer is a running sum, and the highest is drawn first, behind the others. */
 function stacked(times: readonly string[], series: readonly Series[]): number[][] {
   const sums = times.map(() => 0);
   const layers = series.map(({ values }) =>
@@ -151,4 +150,121 @@ function optionsOf(
         .reverse(),
     ],
   };
+}
+
+export type Series = {
+  readonly name: string;
+  /** One for each time. */
+  readonly values: readonly number[];
+  readonly tone?: 'good' | 'bad';
+};
+
+/** The figures of a step, where somebody points at it or goes to it by arrow keys. */
+function PlotSteps({
+  times,
+  series,
+  format,
+  title,
+  drawing,
+  children,
+}: {
+  readonly title: string;
+  readonly times: readonly string[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  readonly drawing: { readonly current: UPlot | undefined };
+  readonly children: ComponentChildren;
+}) {
+  const [step, setStep] = useState<number>();
+  const hide = () => setStep(undefined);
+  useEffect(() => {
+    // Steps are elsewhere then.
+    addEventListener('resize', hide);
+    return () => removeEventListener('resize', hide);
+  }, []);
+  const point = ({ clientX }: { readonly clientX: number }): void => {
+    const plot = drawing.current;
+    if (plot === undefined) return;
+    const seconds = plot.posToVal(clientX - plot.over.getBoundingClientRect().left, 'x');
+    const found = times.findLastIndex((at) => Date.parse(at) / 1000 <= seconds);
+    setStep(found < 0 ? undefined : found);
+  };
+  const go = (event: KeyboardEvent): void => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.key === 'Escape') hide();
+    if (by === undefined) return;
+    event.preventDefault();
+    setStep(Math.min(times.length - 1, Math.max(0, (step ?? (by < 0 ? times.length : -1)) + by)));
+  };
+  const at = step === undefined ? undefined : times[step];
+  const plot = drawing.current;
+  const left =
+    at === undefined || plot === undefined
+      ? 0
+      : plot.valToPos(Date.parse(at) / 1000, 'x') + plot.over.offsetLeft;
+  const side = plot !== undefined && left > plot.width / 2 ? 'before' : 'after';
+  return (
+    <div
+      class="plot"
+      tabIndex={0}
+      role="group"
+      aria-label={`${title}, step by step with the arrow keys`}
+      onPointerMove={point}
+      onPointerLeave={hide}
+      onKeyDown={go}
+      onBlur={hide}
+    >
+      {children}
+      <div role="status">
+        {at !== undefined && step !== undefined && (
+          <div class={`tip ${side}`} style={{ left: `${left}px` }}>
+            <Time>{at}</Time>
+            <ul class="plain">
+              {series.map((one, index) => (
+                <li key={one.name}>
+                  <Swatch tone={toneOf(one, index)} />
+                  {one.name} <b>{format(one.values[step] ?? 0)}</b>
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Swatch({ tone }: { readonly tone: string }) {
+  return <span class="swatch" style={{ background: `var(--${tone})` }} />;
+}
+
+/** The name of its colour: of a series that is good or bad, or of its place. */
+function toneOf({ tone }: Series, index: number): string {
+  return tone ?? `tone-${index % 6}`;
+}
+
+const pad = (value: number) => String(value).padStart(2, '0');
+
+/** In the reader's time zone: a day, or a time of day, where midnight is the day that begins. */
+function tickLabel(isOfDays: boolean) {
+  return (seconds: number): string => {
+    const at = new Date(seconds * 1000);
+    const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+    return isOfDays || time === '00:00' ? `${pad(at.getMonth() + 1)}-${pad(at.getDate())}` : time;
+  };
+}
+
+const leastMonthPixels = 64;
+
+/** Of months, which begin in UTC; where they have little room, only of some. */
+function monthLabel(pixels: number) {
+  const each = Math.max(1, Math.ceil(leastMonthPixels / pixels));
+  return (seconds: number, index: number): string =>
+    index % each === 0 ? new Date(seconds * 1000).toISOString().slice(0, 7) : '';
+}
+
+/** The labels of ticks. Where several would say the same, only the first has it. */
+function labelled(ticks: readonly number[], label: (tick: number) => string): string[] {
+  const labels = ticks.map(label);
+  return labels.map((text, index) => (labels.indexOf(text) === index ? text : ''));
 }

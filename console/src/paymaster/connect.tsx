@@ -1,20 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
-import { can } from '../api.js';
+import type { Answers } from '../answers.js';
+import { call, can } from '../api.js';
+import { confirmed } from '../parts/confirmed.js';
 import { Copy, Snippet } from '../parts/copy.js';
-import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
+import { type Change, OpenForm, Options, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Card, Facts } from '../parts/parts.js';
-import { apiKeyOf, type Known } from '../paymasters.js';
-import { NewKey } from './new-key.js';
+import { apiKeyOf, type Known, type OfPaymaster } from '../paymasters.js';
 import { snippets } from './snippets.js';
 
 /** How an application asks this paymaster: its address, and code to paste. */
-export function Connect({
-  paymaster,
-  onChanged,
-}: {
-  readonly paymaster: Known;
-  readonly onChanged: () => void;
-}) {
+export function Connect({ paymaster, onChanged }: OfPaymaster) {
   const [keys, setKeys] = useState(0);
   return (
     <Card title="Connect a wallet">
@@ -82,5 +77,42 @@ export function Connection({
         </section>
       ))}
     </>
+  );
+}
+
+type Props = { readonly paymaster: Known; readonly onDone: () => void };
+
+const overlaps: Readonly<Record<string, number>> = { day: 86_400, week: 604_800, hour: 3_600, none: 0 };
+
+/** Rotates the apiKey of wallets. */
+function NewKey({ paymaster, onDone }: Props) {
+  return (
+    <OpenForm
+      title="Give it a new apiKey"
+      onDone={onDone}
+      send={async ({ overlap = 'none' }) => {
+        const seconds = overlaps[overlap] ?? 0;
+        const isSure = await confirmed({
+          title: `Give “${paymaster.name}” a new apiKey?`,
+          says:
+            seconds === 0
+              ? 'Every wallet that has the present one is refused at once.'
+              : 'Wallets must have the new one before the present one ends: then they are refused.',
+          button: 'Give a new apiKey',
+        });
+        if (!isSure) return undefined;
+        const path = `/manage/v1/paymasters/${paymaster.object}/key/rotate?overlapSeconds=${seconds}`;
+        const { previousKeyUntil } = await call<Answers['rotatePaymasterKey']>(path, { method: 'POST' });
+        const former =
+          previousKeyUntil === null ? 'is refused from now on' : `works until ${previousKeyUntil}`;
+        return `It has a new apiKey. The one before ${former}.`;
+      }}
+    >
+      <Options
+        label="The present one works for"
+        name="overlap"
+        of={{ day: 'a day more', week: 'a week more', hour: 'an hour more', none: 'no time: it was stolen' }}
+      />
+    </OpenForm>
   );
 }

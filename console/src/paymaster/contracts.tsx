@@ -1,27 +1,18 @@
 import { useState } from 'preact/hooks';
-import { call, can } from '../api.js';
-import { useLive } from '../live.js';
+import { call, can, useLive } from '../api.js';
 import { OpenForm, OutcomeNote, useOutcome, valuesOf } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
-import { Badge, Card, Note, Shown } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
-import { listOf, type Known } from '../paymasters.js';
+import { Badge, Card, Note, Shown, Table } from '../parts/parts.js';
+import { type Known, listOf, type OfPaymaster } from '../paymasters.js';
 import type { Contract } from '../records.js';
 import { route } from '../route.js';
 import { Owner } from './common-fields.js';
-import { checkedMethods, MethodChoices } from './method-choices.js';
-import { NewContract } from './new-contract.js';
+import { checkedMethods, MethodChoices, NewContract } from './new-contract.js';
 import { Actions, closeChange, type Verbs } from './objects.js';
-import { WouldRefuse, type Proposed } from './would-refuse.js';
+import { type Proposed, WouldRefuse } from './would-refuse.js';
 
 /** The contracts of a paymaster, and the methods that it pays for. */
-export function Contracts({
-  paymaster,
-  onChanged,
-}: {
-  readonly paymaster: Known;
-  readonly onChanged: () => void;
-}) {
+export function Contracts({ paymaster, onChanged }: OfPaymaster) {
   const { object } = paymaster;
   const contracts = useLive(`contracts ${object}`, () => listOf('contracts', object));
   const reload = (): void => (contracts.reload(), onChanged());
@@ -33,7 +24,6 @@ export function Contracts({
       <OutcomeNote outcome={outcome} />
       <Shown
         live={contracts}
-        isEmpty={(all) => all.length === 0}
         empty={`No contract is registered, so this paymaster ${paymaster.defaultContractAction === 'Deny' ? 'pays for no call' : 'may pay for calls of anything'}.${can() ? ' Register one with its ABI, and choose the methods to pay for.' : ''}`}
       >
         {(all) => (

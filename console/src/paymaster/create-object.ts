@@ -1,4 +1,6 @@
 import { call } from '../api.js';
+import type { Values } from '../parts/form-facts.js';
+import type { Policy } from '../records.js';
 
 /** What is to be made. `noun` is as paths have it. */
 export type NewObject = {
@@ -14,6 +16,24 @@ export function create({ noun, object, spec }: NewObject, onceKey?: string): Pro
     body: { name: object, spec },
     ...(onceKey !== undefined && { headers: { 'idempotency-key': onceKey } }),
   });
+}
+
+/** A policy of what a form says; `settings` has the member of its kind. */
+export function newPolicyOf<Settings extends object>(
+  paymaster: string,
+  policyType: Policy['spec']['policyType'],
+  { name = '', campaign, enforcement }: Values,
+  settings: Settings,
+) {
+  const spec = {
+    paymasterRef: { name: paymaster },
+    name,
+    policyType,
+    ...(campaign && { campaign }),
+    ...(enforcement === 'Shadow' && { enforcement }),
+    ...settings,
+  };
+  return { noun: 'policies', object: objectName(`${paymaster}-${name}`), spec } as const;
 }
 
 /** Names of objects have small letters, digits and dashes. */

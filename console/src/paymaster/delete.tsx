@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
-import { call } from '../api.js';
+import { call, useAsked } from '../api.js';
 import { leaveTo } from '../flash.js';
-import { confirmed } from '../parts/confirmed.js';
-import { OutcomeNote, useOutcome } from '../parts/form.js';
+import { ifSure } from '../parts/confirmed.js';
+import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Facts, Note } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
 import { hrefOf } from '../route.js';
@@ -25,18 +24,28 @@ export function DeletePaymaster({
   readonly paymaster: Known;
   readonly onDone: () => void;
 }) {
-  const [plan, setPlan] = useState<Deletion | Error>();
+  const { ask, data: plan, error } = useAsked<Deletion>();
   const { outcome, run } = useOutcome(onDone);
   const path = `/manage/v1/paymasters/${object}?cascade=true`;
-  const look = async (): Promise<void> => {
-    const asked = call<Deletion>(`${path}&dryRun=true`, { method: 'DELETE' });
-    setPlan(await asked.catch((error: unknown) => error as Error));
-  };
+  const look = () => call<Deletion>(`${path}&dryRun=true`, { method: 'DELETE' });
+  const remove = ({ ends }: Deletion): Change =>
+    ifSure(
+      {
+        title: `Delete “${object}”?`,
+        says: `With it end ${textOf(ends)}, for good.`,
+        button: 'Delete',
+      },
+      async () => {
+        await call(path, { method: 'DELETE' });
+        leaveTo(hrefOf('paymaster'), `“${name}” is deleted.`);
+        return undefined;
+      },
+    );
   return (
-    <details class="end" onToggle={(event) => event.currentTarget.open && void look()}>
+    <details class="end" onToggle={(event) => event.currentTarget.open && void ask(look)}>
       <summary>Delete this paymaster</summary>
-      {plan instanceof Error && <Note kind="error">{plan.message}</Note>}
-      {plan !== undefined && !(plan instanceof Error) && (
+      {error !== undefined && <Note kind="error">{error.message}</Note>}
+      {plan !== undefined && (
         <>
           <Facts>
             {[
@@ -49,23 +58,7 @@ export function DeletePaymaster({
             ]}
           </Facts>
           <p>
-            <button
-              type="button"
-              class="danger"
-              onClick={() =>
-                void run(async () => {
-                  const isSure = await confirmed({
-                    title: `Delete “${object}”?`,
-                    says: `With it end ${textOf(plan.ends)}, for good.`,
-                    button: 'Delete',
-                  });
-                  if (!isSure) return undefined;
-                  await call(path, { method: 'DELETE' });
-                  leaveTo(hrefOf('paymaster'), `“${name}” is deleted.`);
-                  return undefined;
-                })
-              }
-            >
+            <button type="button" class="danger" onClick={() => void run(remove(plan))}>
               Delete “{object}” and what ends with it
             </button>
           </p>

@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { call, can, request } from '../api.js';
+import { call, can, request, useLive } from '../api.js';
 import { count } from '../format.js';
-import { useLive } from '../live.js';
-import { confirmed } from '../parts/confirmed.js';
-import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
-import { Badge, Card, Shown, Time } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
+import { ifSure } from '../parts/confirmed.js';
+import { Snippet } from '../parts/copy.js';
+import { type Change, Field, InView, OpenForm, Options, OutcomeNote, useOutcome } from '../parts/form.js';
+import { Badge, Card, Note, Shown, Table, Time } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
 import { hrefOf } from '../route.js';
-import { told, type NamedKey, type SecretKey } from './named-key.js';
-import { NewNamedKey, OnceShown } from './new-named-key.js';
+import { snippets } from './snippets.js';
+
+type NamedKey = Answers['listPaymasterKeys']['items'][number];
+type SecretKey = Answers['showPaymasterKey'];
 
 /** Keys of a paymaster by name: one for each program or partner, with restrictions, replaced and revoked alone. */
 export function Keys({ paymaster }: { readonly paymaster: Known }) {
@@ -20,33 +21,33 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
   const [made, setMade] = useState<SecretKey>();
   const { outcome, run } = useOutcome(keys.reload);
   const mayChange = can();
-  const revoke =
-    ({ name }: NamedKey): Change =>
-    async () => {
-      const isSure = await confirmed({
+  const revoke = ({ name }: NamedKey): Change =>
+    ifSure(
+      {
         title: `Revoke “${name}”?`,
         says: 'What uses it is refused, for good. A key that is added with this name later is another one. The other keys go on.',
         button: 'Revoke',
-      });
-      if (!isSure) return undefined;
-      const answer = await request(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' });
-      if (made?.name === name) setMade(undefined);
-      return told(answer, `“${name}” is revoked: it is refused`);
-    };
-  const replace =
-    (key: NamedKey): Change =>
-    async () => {
-      const { name } = key;
-      const isSure = await confirmed({
-        title: `Replace “${name}”?`,
+      },
+      async () => {
+        const answer = await request(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' });
+        if (made?.name === name) setMade(undefined);
+        return told(answer, `“${name}” is revoked: it is refused`);
+      },
+    );
+  const replace = (key: NamedKey): Change =>
+    ifSure(
+      {
+        title: `Replace “${key.name}”?`,
         says: 'What uses the present key is refused at once. To let both work for a while, add a key with another name instead, and revoke this one later.',
         button: 'Replace',
-      });
-      if (!isSure) return undefined;
-      const answer = await raised(object, key);
-      setMade(await call<SecretKey>(`${path}/${encodeURIComponent(name)}`));
-      return told(answer, `“${name}” has a new key: the one before is refused`);
-    };
+      },
+      async () => {
+        const { name } = key;
+        const answer = await raised(object, key);
+        setMade(await call<SecretKey>(`${path}/${encodeURIComponent(name)}`));
+        return told(answer, `“${name}” has a new key: the one before is refused`);
+      },
+    );
   return (
     <Card title="Keys by name">
       <p class="quiet">
@@ -57,7 +58,6 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
       <OnceShown made={made} paymaster={paymaster} onCopied={() => setMade(undefined)} />
       <Shown
         live={keys}
-        isEmpty={(all) => all.length === 0}
         empty={`No key has a name yet.${mayChange ? ' Add one for each program or partner, so that it can be revoked alone.' : ''}`}
       >
         {(all) => (
@@ -151,5 +151,97 @@ function endOf({ expiresAt }: NamedKey) {
     <>
       <Time>{expiresAt}</Time> {Date.parse(expiresAt) <= Date.now() && <Badge of="expired">expired</Badge>}
     </>
+  );
+}
+
+/** A header says whether the servers are being told already; each hears of it within a second. */
+function told(answer: Response, says: string): string {
+  const isTold = answer.headers.get('x-programmed') === 'true';
+  return `${says} ${isTold ? 'within a second.' : 'once the servers are told; Problems says what keeps them from it.'}`;
+}
+
+/** Adds a key; all but its name may be left empty. */
+function NewNamedKey({
+  path,
+  onMade,
+  onDone,
+}: {
+  readonly path: string;
+  readonly onMade: (key: SecretKey) => void;
+  readonly onDone: () => void;
+}) {
+  return (
+    <OpenForm
+      title="Add a key"
+      isEmptied
+      onDone={onDone}
+      send={async ({ name = '', expiresAt, cidrs = '', requests, perSeconds, campaign }) => {
+        const networks = cidrs.split(/[\s,]+/).filter((each) => each !== '');
+        const body = {
+          name,
+          ...(expiresAt && { expiresAt: new Date(expiresAt).toISOString() }),
+          ...(networks.length > 0 && { cidrs: networks }),
+          ...(requests && { rateLimit: { requests: Number(requests), perSeconds: Number(perSeconds) } }),
+          ...(campaign && { campaign }),
+        };
+        const answer = await request(path, { method: 'POST', body });
+        onMade(((await answer.json()) as { readonly data: SecretKey }).data);
+        return told(answer, `“${name}” is added: it is accepted`);
+      }}
+    >
+      <Field label="Name, e.g. web or partner-a" name="name" />
+      <Field label="Expires (left empty: never)" name="expiresAt" type="datetime-local" isOptional />
+      <Field label="Networks (left empty: all), e.g. 203.0.113.0/24" name="cidrs" isOptional />
+      <Field
+        label="Most requests (left empty: no limit)"
+        name="requests"
+        isOptional
+        inputMode="numeric"
+        pattern="[0-9]+"
+      />
+      <Options label="In" name="perSeconds" of={periods} value="60" />
+      <Field label="Campaign (left empty: every one)" name="campaign" isOptional />
+    </OpenForm>
+  );
+}
+
+/** The address with a key that was just made, and code with it: nothing else shows it again. */
+function OnceShown({
+  made,
+  paymaster: { chainId },
+  onCopied,
+}: {
+  readonly made: SecretKey | undefined;
+  readonly paymaster: Known;
+  readonly onCopied: () => void;
+}) {
+  const [library, setLibrary] = useState('');
+  const url = made && `${location.origin}/api/v1/${chainId}/${made.key}`;
+  const chosen = snippets.find(({ title }) => title === library);
+  return (
+    <InView of={made}>
+      {made && url && (
+        <section class="once" aria-label={`The new key “${made.name}”`}>
+          <Note kind="warn">
+            Copy it now: this page shows it once. Everybody who has it can ask this paymaster to pay, within
+            your rules.
+          </Note>
+          <Snippet text={url} label="JSON-RPC address" />
+          <div class="row">
+            <Options
+              label="Code for"
+              name="library"
+              of={{ '': 'none', ...Object.fromEntries(snippets.map(({ title }) => [title, title])) }}
+              value={library}
+              onChoose={setLibrary}
+            />
+            <button type="button" onClick={onCopied}>
+              I have copied it
+            </button>
+          </div>
+          {chosen && <Snippet text={chosen.code({ url, chainId })} label={`code for ${chosen.title}`} />}
+        </section>
+      )}
+    </InView>
   );
 }

@@ -34,7 +34,7 @@ function ModesField({ present = ['SPONSORED'] }: { readonly present?: readonly s
 
 const modesIn = ({ appliesTo = 'SPONSORED' }: Values) => appliesTo.split(' ');
 
-export const failures = { Deny: 'refuse the operation', Allow: 'let it pass' };
+const failures = { Deny: 'refuse the operation', Allow: 'let it pass' };
 
 /** In the order in which the page lists them. */
 export const ruleKinds = {
@@ -159,9 +159,13 @@ function TimeField({
   readonly value: string | undefined;
 }) {
   return (
-    <Labelled label={`${label} (left empty: no bound)`} name={name}>
-      {(state) => <input name={name} type="datetime-local" defaultValue={localOf(value)} {...state} />}
-    </Labelled>
+    <Field
+      label={`${label} (left empty: no bound)`}
+      name={name}
+      type="datetime-local"
+      value={localOf(value)}
+      isOptional
+    />
   );
 }
 

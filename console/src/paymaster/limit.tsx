@@ -1,14 +1,17 @@
 import { useState } from 'preact/hooks';
 import { request } from '../api.js';
 import { coins, count } from '../format.js';
-import type { Limit, Policy } from '../records.js';
-import { enforcements, Owner } from './common-fields.js';
-import { CycleFields, cyclePatchOf, noCycle } from './cycle.js';
+import { useEntered, type Values } from '../parts/form-facts.js';
 import { Field, OpenForm, Options } from '../parts/form.js';
 import { Note } from '../parts/parts.js';
+import type { Known } from '../paymasters.js';
+import type { Limit, Policy } from '../records.js';
+import { CommonFields, enforcements, Owner } from './common-fields.js';
+import { create, newPolicyOf } from './create-object.js';
+import { ruleKinds } from './kinds.js';
 import { units } from './limit-words.js';
 import { closeChange } from './objects.js';
-import { WouldRefuse, type Proposed } from './would-refuse.js';
+import { type Proposed, WouldRefuse } from './would-refuse.js';
 
 /** What was typed. */
 type Edit = {
@@ -32,7 +35,7 @@ export function ChangeLimit({
   readonly onDone: () => void;
 }) {
   const [edit, setEdited] = useState<Edit>({});
-  /** Of two that come before the next look none is lost. */
+  /** Added to the newest state: two changes may come before the form is drawn again. */
   const also = (more: Edit): void => setEdited((last) => ({ ...last, ...more }));
   const { id, name, spec, managedBy } = policy;
   const { spendingLimit } = spec;
@@ -96,23 +99,19 @@ export function ChangeLimit({
       }}
     >
       <Owner of={policy} />
-      <Field
+      <Amount
         label={`New threshold, instead of ${present.threshold || 'none'}`}
         name="threshold"
         value={present.threshold}
         isOptional={next.perOperation !== ''}
-        inputMode="decimal"
-        pattern={decimal}
         onInput={(threshold) => also({ threshold })}
       />
       {spendingLimit.thresholdType !== 'COUNT' && (
-        <Field
+        <Amount
           label={`Most that one operation may cost, in ${units[spendingLimit.thresholdType] ?? ''}`}
           name="perOperation"
           value={present.perOperation}
           isOptional={next.threshold !== ''}
-          inputMode="decimal"
-          pattern={decimal}
           onInput={(perOperation) => also({ perOperation })}
         />
       )}
@@ -146,6 +145,10 @@ export function ChangeLimit({
       )}
     </OpenForm>
   );
+}
+
+function Amount(field: Parameters<typeof Field>[0]) {
+  return <Field inputMode="decimal" pattern={decimal} {...field} />;
 }
 
 function forgotten(limit: Limit | undefined): string {
@@ -188,3 +191,143 @@ function isLess(one: string, other: string): boolean {
   });
   return a !== undefined && b !== undefined && a < b;
 }
+
+/** A limit by number or money, per cycle, per operation, or both. */
+export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; readonly onDone: () => void }) {
+  return (
+    <OpenForm
+      title="Set a limit"
+      isEmptied
+      onDone={onDone}
+      beside={
+        <WouldRefuse
+          proposed={(values) => {
+            const { object, spec } = newLimitOf(paymaster.object, values);
+            return { kind: 'PaymasterPolicy', name: object, spec };
+          }}
+        />
+      }
+      send={async (values) => {
+        const { name = '', threshold = '', perOperation = '' } = values;
+        await create(newLimitOf(paymaster.object, values));
+        return threshold === ''
+          ? `The limit “${name}” refuses an operation that may cost more than ${perOperation}.`
+          : `The limit “${name}” counts from now on.`;
+      }}
+    >
+      <LimitFields />
+    </OpenForm>
+  );
+}
+
+/** Of what {@link LimitFields} send. */
+export function newLimitOf(paymaster: string, values: Values) {
+  const { scope, thresholdType, threshold = '', perOperation = '' } = values;
+  const spendingLimit = {
+    scope,
+    thresholdType,
+    ...(threshold !== '' && { threshold, ...cycleOf(values) }),
+    ...(perOperation !== '' && { perOperation }),
+  };
+  return newPolicyOf(paymaster, 'PAYMASTER_SA_LIMIT', values, { spendingLimit });
+}
+
+export function LimitFields() {
+  const [unit, setUnit] = useState(useEntered('thresholdType') ?? 'COUNT');
+  const [threshold, setThreshold] = useState(useEntered('threshold') ?? '');
+  const [perOperation, setPerOperation] = useState(useEntered('perOperation') ?? '');
+  return (
+    <>
+      <Field label="Name" name="name" />
+      <Options
+        label="For"
+        name="scope"
+        of={{ PAYMASTER: 'all accounts together', SMART_ACCOUNT: 'each account' }}
+      />
+      <Amount
+        label="At most"
+        name="threshold"
+        isOptional={unit !== 'COUNT' && perOperation !== ''}
+        onInput={setThreshold}
+      />
+      <Options label="Of" name="thresholdType" of={units} onChoose={setUnit} />
+      {unit !== 'COUNT' && (
+        <Amount
+          label={`Most that one operation may cost, in ${units[unit] ?? ''}`}
+          name="perOperation"
+          isOptional={threshold !== ''}
+          onInput={setPerOperation}
+        />
+      )}
+      {(unit === 'COUNT' || threshold !== '' || perOperation === '') && <CycleFields />}
+      <CommonFields kind={ruleKinds.PAYMASTER_SA_LIMIT} />
+    </>
+  );
+}
+
+const cycles = {
+  days: 'some days after it began',
+  hours: 'some hours after it began',
+  day: 'each day of the calendar',
+  week: 'each week, on Monday',
+  month: 'each month of the calendar',
+  never: 'never by itself',
+};
+const unchanged = { '': 'after the same time as until now' };
+
+/** When a limit begins to count anew. `isChange`: it may stay as it is. */
+function CycleFields({
+  isChange = false,
+  onChoose,
+}: {
+  readonly isChange?: boolean;
+  readonly onChoose?: (cycle: string) => void;
+}) {
+  const [cycle, setCycle] = useState(useEntered('cycle') ?? (isChange ? '' : 'days'));
+  const isLength = cycle === 'days' || cycle === 'hours';
+  return (
+    <>
+      <Options
+        label="Begins again"
+        name="cycle"
+        of={isChange ? { ...unchanged, ...cycles } : cycles}
+        value={cycle}
+        onChoose={(chosen) => (setCycle(chosen), onChoose?.(chosen))}
+      />
+      {isLength && (
+        <Field label={`How many ${cycle}`} name="value" value="1" inputMode="numeric" pattern="[0-9]+" />
+      )}
+      {!isLength && cycle !== '' && cycle !== 'never' && (
+        <Field
+          label="Time zone whose midnight counts"
+          name="timeZone"
+          value={Intl.DateTimeFormat().resolvedOptions().timeZone}
+        />
+      )}
+    </>
+  );
+}
+
+/** The member of a limit that says so, of what {@link CycleFields} send. */
+function cycleOf({ cycle = '', value, timeZone }: Readonly<Record<string, string>>): object {
+  if (cycle === '') return {};
+  if (cycle === 'never') return { never: {} };
+  if (cycle === 'days' || cycle === 'hours')
+    return { cycleDuration: { value: Number(value), unit: cycle.slice(0, -1) } };
+  return { calendar: { every: cycle, timeZone } };
+}
+
+/** The same as a merge patch, which takes the former cycle and its begin away. */
+function cyclePatchOf(values: Readonly<Record<string, string>>): object {
+  const next = cycleOf(values);
+  if (Object.keys(next).length === 0) return {};
+  return { ...noCycle, ...next };
+}
+
+/** A merge patch that takes the cycle and its begin away. */
+const noCycle = Object.fromEntries(
+  ['cycleDuration', 'calendar', 'never', 'startTime', 'restartedAt', 'assumeUsed'].map((member) => [
+    member,
+    null,
+  ]),
+);

@@ -1,10 +1,8 @@
-import { askMe } from '../api.js';
-import { useLive } from '../live.js';
+import { askMe, useLive } from '../api.js';
 import { Snippet } from '../parts/copy.js';
 import { Card, Shown } from '../parts/parts.js';
-import { listOf, type Known } from '../paymasters.js';
+import { type Known, listOf } from '../paymasters.js';
 import type { Objects } from '../records.js';
-import { yamlOf } from './yaml.js';
 
 const kinds = [
   ['Paymaster', 'paymasters'],
@@ -47,4 +45,43 @@ function documentOf(kind: string, namespace: string, { name, labels, spec }: Wri
     metadata: { name, namespace, ...(hasLabels && { labels }) },
     spec,
   });
+}
+
+type Value = string | number | boolean | null | readonly Value[] | { readonly [member: string]: Value };
+
+/** Of JSON, as kubectl reads it. Every text has quotes unless no reader of YAML could take it as anything else. */
+function yamlOf(value: object): string {
+  return linesOf(value as Value, '').join('\n');
+}
+
+function linesOf(value: Value, indent: string): readonly string[] {
+  if (Array.isArray(value)) {
+    return (value as readonly Value[]).flatMap((each) => {
+      const [first = '', ...rest] = isBranch(each) ? linesOf(each, `${indent}  `) : [leaf(each)];
+      return [`${indent}- ${first.trimStart()}`, ...rest];
+    });
+  }
+  return Object.entries(value as object).flatMap(([name, each]: [string, Value]) => {
+    const key = `${indent}${leaf(name)}:`;
+    return isBranch(each) ? [key, ...linesOf(each, `${indent}  `)] : [`${key} ${leaf(each)}`];
+  });
+}
+
+function isBranch(value: Value): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+}
+
+/** Words that a reader of YAML 1.1 takes for something else than text. */
+const words = /^(y|n|yes|no|on|off|true|false|null|nan|inf)$/i;
+
+function leaf(value: Value): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  if (/^[a-z][\w/.-]*$/i.test(value) && !words.test(value)) return value;
+  // Printable text in single quotes stands as it is, such as an ABI.
+  if (/^[ -~]*$/.test(value)) return `'${value.replaceAll("'", "''")}'`;
+  // JSON is YAML; what is not seen, or turns text around, is escaped.
+  return JSON.stringify(value).replace(
+    /[\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (each) => String.raw`\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -1,13 +1,11 @@
-import { useRef, useState } from 'preact/hooks';
-import { contractsIn, methodsOf, type Compiled } from '../create/contract-file.js';
-import { useLive } from '../live.js';
-import { useEntered, type Values } from '../parts/form-facts.js';
-import { Field, Labelled, OpenForm } from '../parts/form.js';
-import { Note, Select, type Choice } from '../parts/parts.js';
-import { listOf, type Known } from '../paymasters.js';
+import { useContext, useRef, useState } from 'preact/hooks';
+import { useLive } from '../api.js';
+import { FormContext, useEntered, type Values } from '../parts/form-facts.js';
+import { Boxes, Field, Labelled, OpenForm } from '../parts/form.js';
+import { type Choice, Note, Select } from '../parts/parts.js';
+import { type Known, listOf } from '../paymasters.js';
 import { choose, route } from '../route.js';
 import { create, objectName } from './create-object.js';
-import { checkedMethods, MethodChoices } from './method-choices.js';
 
 /** Registers a contract by its ABI. A page that leads here may say which address. */
 export function NewContract({
@@ -144,4 +142,85 @@ export function ContractFields({ register }: { readonly register?: string | unde
       <MethodChoices methods={methodsOf(abi)} empty="Give the ABI first." />
     </>
   );
+}
+
+/** A contract as a compiler describes it. `abi` is JSON. */
+type Compiled = { readonly name: string; readonly address: string; readonly abi: string };
+
+/** How deep files of compilers nest a contract, at most: `output.contracts["File.sol"].Name`. */
+const deepest = 4;
+
+/**
+ * The contracts in a text that is JSON: an ABI itself, or a file of Hardhat, Foundry, Truffle or solc. `name`: of those that the text
+ * does not name. Without an ABI: none.
+ */
+function contractsIn(text: string, name = ''): readonly Compiled[] {
+  try {
+    return within(JSON.parse(text), name, deepest);
+  } catch {
+    return [];
+  }
+}
+
+function within(value: unknown, name: string, levels: number): readonly Compiled[] {
+  if (Array.isArray(value)) return [{ name, address: '', abi: JSON.stringify(value) }];
+  const { abi, contractName, address, ...members } = Object(value) as Readonly<Record<string, unknown>>;
+  if (Array.isArray(abi)) {
+    const text = (one: unknown, other: string) => (typeof one === 'string' ? one : other);
+    return [{ name: text(contractName, name), address: text(address, ''), abi: JSON.stringify(abi) }];
+  }
+  if (levels === 0) return [];
+  return (
+    Object.entries(members)
+      .filter(([, each]) => typeof each === 'object' && !Array.isArray(each))
+      // `File.sol:Name` in some of them.
+      .flatMap(([key, each]) => within(each, key.split(':').at(-1) ?? key, levels - 1))
+      .filter(({ abi: found }) => methodsOf(found).length > 0)
+  );
+}
+
+/** Those that a transaction may call. The server judges the ABI; this lists what there is to choose. */
+export function methodsOf(abi: string): readonly string[] {
+  try {
+    const entries = JSON.parse(abi) as readonly { type?: string; name?: string; stateMutability?: string }[];
+    const names = entries.flatMap(({ type, name, stateMutability = '' }) =>
+      type === 'function' && name !== undefined && !['view', 'pure'].includes(stateMutability) ? [name] : [],
+    );
+    return [...new Set(names)];
+  } catch {
+    return [];
+  }
+}
+
+/** In front of the name of a method, in names of controls. */
+const method = 'method ';
+
+export function MethodChoices({
+  methods,
+  checked = [],
+  empty,
+}: {
+  readonly methods: readonly string[];
+  readonly checked?: readonly string[];
+  readonly empty: string;
+}) {
+  const { entered } = useContext(FormContext);
+  const present = [...checked, ...checkedMethods(entered)];
+  return (
+    <Boxes legend="Methods to pay for" name="whitelistedMethods">
+      {methods.length === 0 && <span class="quiet">{empty}</span>}
+      {methods.map((each) => (
+        <label key={each}>
+          <input type="checkbox" name={method + each} defaultChecked={present.includes(each)} /> {each}
+        </label>
+      ))}
+    </Boxes>
+  );
+}
+
+/** Those of {@link MethodChoices} in what a form sends. */
+export function checkedMethods(values: Values): readonly string[] {
+  return Object.keys(values)
+    .filter((key) => key.startsWith(method))
+    .map((key) => key.slice(method.length));
 }

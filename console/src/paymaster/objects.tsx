@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { call } from '../api.js';
-import { confirmed } from '../parts/confirmed.js';
+import { ifSure } from '../parts/confirmed.js';
 import type { Change } from '../parts/form.js';
 import type { Contract, Policy } from '../records.js';
 import { choose } from '../route.js';
 
-export type OneObject = Policy | Contract;
+type OneObject = Policy | Contract;
 
 /** What people are told before and after. `noun` is as paths have it. */
 export type Verbs = {
@@ -35,22 +35,19 @@ export function Actions({
   const { name } = object.spec;
   const path = `/manage/v1/${noun}/${object.name}`;
   const isActive = object.spec.active !== false;
-  const pause: Change = async () => {
-    if (!(await confirmed({ title: `Pause “${name}”?`, says: pausing, button: 'Pause' }))) return undefined;
+  const pause = ifSure({ title: `Pause “${name}”?`, says: pausing, button: 'Pause' }, async () => {
     await call(`${path}/suspend`, { method: 'POST' });
     return { kind: 'warn', text: `“${name}” is paused: ${paused}` };
-  };
+  });
   const resume: Change = async () => {
     await call(`${path}/resume`, { method: 'POST' });
     return `“${name}” is active again.`;
   };
-  const remove: Change = async () => {
-    if (!(await confirmed({ title: `Delete “${name}”?`, says: deleting, button: 'Delete' })))
-      return undefined;
+  const remove = ifSure({ title: `Delete “${name}”?`, says: deleting, button: 'Delete' }, async () => {
     await call(path, { method: 'DELETE' });
     closeChange();
     return `“${name}” is deleted.`;
-  };
+  });
   return (
     <span class="actions">
       {children}

@@ -1,9 +1,9 @@
 import type { ComponentType } from 'preact';
 import { can } from '../api.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { OnChain } from '../parts/on-chain.js';
+import { chainOf, OnChain } from '../parts/on-chain.js';
 import { Note } from '../parts/parts.js';
-import { useChains, type Known } from '../paymasters.js';
+import type { OfPaymaster } from '../paymasters.js';
 import { hrefOf, route } from '../route.js';
 import { Connect } from './connect.js';
 import { Contracts } from './contracts.js';
@@ -14,10 +14,7 @@ import { Money } from './money.js';
 import { Rules } from './rules.js';
 import { State, Suspension } from './suspension.js';
 
-type Tab = {
-  readonly title: string;
-  readonly page: ComponentType<{ readonly paymaster: Known; readonly onChanged: () => void }>;
-};
+type Tab = { readonly title: string; readonly page: ComponentType<OfPaymaster> };
 
 /** By what the address names. */
 const tabs: Readonly<Record<string, Tab>> = {
@@ -29,16 +26,9 @@ const tabs: Readonly<Record<string, Tab>> = {
   yaml: { title: 'YAML', page: Manifests },
 };
 
-export function OnePaymaster({
-  paymaster,
-  onChanged,
-}: {
-  readonly paymaster: Known;
-  readonly onChanged: () => void;
-}) {
+export function OnePaymaster({ paymaster, onChanged }: OfPaymaster) {
   const { object, name, chainId, version, open, down, isSuspended, managers } = paymaster;
-  const { data: chains = [] } = useChains();
-  const chain = chains.find((each) => each.chainId === chainId);
+  const chain = chainOf(chainId);
   const address = chain?.versions.find((each) => each.version === version)?.address;
   const { tab = '' } = route.value.query;
   const shown = Object.hasOwn(tabs, tab) ? tab : 'rules';

@@ -1,16 +1,15 @@
 import type { Answers } from '../answers.js';
-import { call, can } from '../api.js';
-import { useLive } from '../live.js';
+import { call, can, useLive } from '../api.js';
+import { type Owners, useProblems } from '../pages/problems.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { Card, Coins } from '../parts/parts.js';
-import { useProblems, type Owners } from '../parts/problems.js';
-import { Table } from '../parts/table.js';
-import { useChains, type Known } from '../paymasters.js';
-import { startOfDay } from '../range.js';
-import type { Limit, Usage } from '../records.js';
+import { chainOf } from '../parts/on-chain.js';
+import { Card, Coins, Table } from '../parts/parts.js';
+import type { Known } from '../paymasters.js';
+import { startOfDay, usageOf } from '../range.js';
+import type { Limit } from '../records.js';
 import { hrefOf } from '../route.js';
 import { Meter } from './objects.js';
-import { usedShare } from './rule-list.js';
+import { usedShare } from './rules.js';
 import { State, Suspension } from './suspension.js';
 
 /** The paymasters of the organisation: what each is doing, and whether it needs somebody. */
@@ -22,14 +21,11 @@ export function PaymasterTable({
   readonly onChanged: () => void;
 }) {
   const { outcome, run } = useOutcome(onChanged);
-  const { data: chains = [] } = useChains();
-  const usage = useLive('spent today', () => {
-    const query = new URLSearchParams({ from: startOfDay(), step: 'day', groupBy: 'paymaster' });
-    return call<Usage>(`/manage/v1/usage?${query}`);
-  });
+  const usage = useLive('spent today', () =>
+    usageOf({ from: startOfDay(), step: 'day', groupBy: 'paymaster' }),
+  );
   const limits = useLive('limits', async () => (await call<Answers['getLimits']>('/manage/v1/limits')).items);
   const problems = useProblems();
-  const chainOf = ({ chainId }: Known) => chains.find((each) => each.chainId === chainId);
   const spentBy = ({ paymasterId }: Known) => {
     if (usage.data === undefined) return undefined;
     return usage.data.items.find(({ group }) => group === paymasterId)?.spent ?? '0';
@@ -60,8 +56,8 @@ export function PaymasterTable({
           },
           {
             name: 'Chain',
-            of: (one) => chainOf(one)?.name ?? one.chainId,
-            by: (one) => chainOf(one)?.name ?? String(one.chainId),
+            of: (one) => chainOf(one.chainId)?.name ?? one.chainId,
+            by: (one) => chainOf(one.chainId)?.name ?? String(one.chainId),
           },
           {
             name: 'Spent today (UTC)',
@@ -71,7 +67,7 @@ export function PaymasterTable({
               return (
                 spent !== undefined && (
                   <>
-                    <Coins>{spent}</Coins> {chainOf(one)?.symbol}
+                    <Coins>{spent}</Coins> {chainOf(one.chainId)?.symbol}
                   </>
                 )
               );

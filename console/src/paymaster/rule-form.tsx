@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
 import { call, Mistake } from '../api.js';
 import type { Values } from '../parts/form-facts.js';
-import { Field, OpenForm, Options } from '../parts/form.js';
+import { type Change, Field, OpenForm, Options } from '../parts/form.js';
 import type { Known } from '../paymasters.js';
 import type { Policy } from '../records.js';
 import { choose, route } from '../route.js';
 import { CommonFields, Owner } from './common-fields.js';
-import { create, objectName } from './create-object.js';
+import { create, newPolicyOf } from './create-object.js';
+import { kindOf, type RuleKind, ruleKinds } from './kinds.js';
 import { closeChange } from './objects.js';
-import { kindOf, ruleKinds, type RuleKind } from './kinds.js';
 
 type Spec = Policy['spec'];
 type PolicyType = Spec['policyType'];
@@ -51,17 +51,8 @@ export function NewRule({ paymaster, onDone }: { readonly paymaster: Known; read
 
 /** Of what the fields of the kind send. */
 export function newRuleOf(paymaster: string, policyType: PolicyType, values: Values) {
-  const { name = '', campaign, enforcement } = values;
-  const kind = kindOf(policyType);
-  const spec = {
-    paymasterRef: { name: paymaster },
-    name,
-    policyType,
-    ...(campaign && { campaign }),
-    ...(enforcement === 'Shadow' && { enforcement }),
-    [kind.member]: kind.read?.(values, {}),
-  };
-  return { noun: 'policies', object: objectName(`${paymaster}-${name}`), spec } as const;
+  const { member, read } = kindOf(policyType);
+  return newPolicyOf(paymaster, policyType, values, { [member]: read?.(values, {}) });
 }
 
 function RuleFields({ first }: { readonly first: PolicyType }) {
@@ -139,3 +130,21 @@ function differences(
   );
   return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null]));
 }
+
+/** Asks the host of a webhook, as a test. */
+export const tested =
+  ({ name, spec }: Policy): Change =>
+  async () => {
+    const path = `/manage/v1/policies/${name}/test`;
+    const { verdict, wouldPass, durationMs, reason, detail } = await call<Answers['testPolicyWebhook']>(
+      path,
+      {
+        method: 'POST',
+      },
+    );
+    const why = [reason, detail].filter((each) => each !== undefined).join(', ');
+    return {
+      kind: verdict === 'verified' ? 'done' : 'error',
+      text: `“${spec.name}” ${verdict} after ${durationMs} ms${why && `: ${why}`}. An operation would ${wouldPass ? 'pass' : 'be refused'}.`,
+    };
+  };

@@ -1,22 +1,17 @@
 import { useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { call, can } from '../api.js';
+import { call, can, type Live, useLive } from '../api.js';
 import { amounts, words } from '../format.js';
-import { useLive, type Live } from '../live.js';
-import { Labelled, OutcomeNote, useOutcome, type Change } from '../parts/form.js';
-import { Badge, Card, Shown, Time } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
-import { listOf, type Known } from '../paymasters.js';
-import type { Limit, Policy } from '../records.js';
+import { type Change, Labelled, OutcomeNote, useOutcome } from '../parts/form.js';
+import { Badge, Card, Shown, Table, Time } from '../parts/parts.js';
+import { type Known, listOf } from '../paymasters.js';
+import type { Limit, Policy, Rule } from '../records.js';
 import { hrefOf, route } from '../route.js';
-import { NewLimit } from './new-limit.js';
 import { kindOf, ruleKinds } from './kinds.js';
 import { units } from './limit-words.js';
-import { ChangeLimit, figureOf } from './limit.js';
+import { ChangeLimit, figureOf, NewLimit } from './limit.js';
 import { Actions, Meter, type Verbs } from './objects.js';
-import { ChangeRule, NewRule } from './rule-form.js';
-import { tested } from './tested.js';
-import { rowsOf, saidBy, usedShare, type Row } from './rule-list.js';
+import { ChangeRule, NewRule, tested } from './rule-form.js';
 
 const verbs: Verbs = {
   noun: 'policies',
@@ -73,7 +68,6 @@ export function Rules({ paymaster }: { readonly paymaster: Known }) {
       <OutcomeNote outcome={outcome} />
       <Shown
         live={all}
-        isEmpty={(rows) => rows.length === 0}
         empty={`Nothing decides yet.${can() ? ' Register a contract, then set a limit.' : ''}`}
       >
         {(rows) => <RuleTable rows={rows} run={run} />}
@@ -229,4 +223,61 @@ function modesOf({ rules }: Row) {
   return (
     <span class="quiet">{modes.has('SPONSORED') ? 'payments in tokens, too' : 'payments in tokens'}</span>
   );
+}
+
+/** A policy with what it says now, or a rule that no policy makes. */
+export type Row = {
+  readonly name: string;
+  readonly policyType: string;
+  readonly campaign?: string | undefined;
+  readonly policy?: Policy;
+  /** A limit per cycle and one per operation are two. */
+  readonly rules: readonly Rule[];
+  readonly limit?: Limit | undefined;
+};
+
+/** What decides besides policies first, then policies by their kind. */
+function rowsOf(
+  policies: readonly Policy[],
+  rules: readonly Rule[],
+  limits: readonly Limit[],
+): readonly Row[] {
+  const limitOf = (id: string | undefined) => limits.find(({ policy }) => policy === id);
+  const ofPolicies = policies.map((policy): Row => {
+    const { name, policyType, campaign } = policy.spec;
+    const own = rules.filter((rule) => isOf(rule, policy));
+    return { name, policyType, campaign, policy, rules: own, limit: limitOf(policy.id) };
+  });
+  const owned = new Set(ofPolicies.flatMap((row) => row.rules));
+  const others = rules.filter((rule) => !owned.has(rule));
+  const kinds = Object.keys(ruleKinds);
+  return [
+    ...others.map((rule): Row => ({ ...rule, rules: [rule], limit: limitOf(rule.policyId) })),
+    ...ofPolicies.toSorted((a, b) => kinds.indexOf(a.policyType) - kinds.indexOf(b.policyType)),
+  ];
+}
+
+/**
+ * The API answers all policies of some kinds as one rule, without an id. A policy that was never valid is known by the name of the rule that
+ * refuses because of it.
+ */
+function isOf({ policyId, policyType, name, campaign }: Rule, { id, spec }: Policy): boolean {
+  if (policyId !== undefined) return policyId === id;
+  if (spec.active === false) return false;
+  if (policyType === 'INVALID_POLICY') return name === spec.name;
+  return policyType === spec.policyType && campaign === spec.campaign;
+}
+
+/** What a row says, one sentence each. */
+function saidBy({ policy, rules, limit }: Row): readonly string[] {
+  // Its figures have columns of their own.
+  if (policy !== undefined && (limit !== undefined || rules.length === 0))
+    return [kindOf(policy.spec.policyType).says(policy.spec)];
+  return rules.map(({ says }) => says);
+}
+
+/** Between 0 and 1, promises included; undefined where nobody knows, as of limits per account. */
+export function usedShare({ used, reserved, threshold }: Limit): number | undefined {
+  if (used === null || reserved === null || threshold === null) return undefined;
+  return Number(threshold) === 0 ? 1 : Math.min(1, (Number(used) + Number(reserved)) / Number(threshold));
 }

@@ -1,9 +1,8 @@
 import { call, can } from '../api.js';
-import { labelOf, type Known } from '../paymasters.js';
-import { confirmed } from '../parts/confirmed.js';
-import { OutcomeNote, useOutcome, type Change } from '../parts/form.js';
-import { Badge, Card } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
+import { ifSure } from '../parts/confirmed.js';
+import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
+import { Badge, Card, Table } from '../parts/parts.js';
+import { type Known, labelOf } from '../paymasters.js';
 
 /** What a token sees that may stop paymasters and not read them. */
 export function Stoppable({
@@ -49,29 +48,31 @@ export function Suspension({
 }) {
   const { object, name, isSuspended } = paymaster;
   const change = (verb: string) => call(`/manage/v1/paymasters/${object}/${verb}`, { method: 'POST' });
-  const suspend: Change = async () => {
-    const isSure = await confirmed({
+  const suspend = ifSure(
+    {
       title: `Suspend ${labelOf(paymaster)}?`,
       says: `It sponsors nothing until ${can() ? 'it is resumed' : 'somebody resumes it, which needs the scope write'}: every request of a wallet is refused. What is signed already stays valid.`,
       button: 'Suspend',
-    });
-    if (!isSure) return undefined;
-    await change('suspend');
-    return {
-      kind: 'warn',
-      text: `“${name}” is suspended: it sponsors nothing until it is resumed. What is signed already stays valid.`,
-    };
-  };
-  const resume: Change = async () => {
-    const isSure = await confirmed({
+    },
+    async () => {
+      await change('suspend');
+      return {
+        kind: 'warn',
+        text: `“${name}” is suspended: it sponsors nothing until it is resumed. What is signed already stays valid.`,
+      };
+    },
+  );
+  const resume = ifSure(
+    {
       title: `Resume ${labelOf(paymaster)}?`,
       says: 'It sponsors again, within its policies and limits.',
       button: 'Resume',
-    });
-    if (!isSure) return undefined;
-    await change('resume');
-    return `“${name}” sponsors again.`;
-  };
+    },
+    async () => {
+      await change('resume');
+      return `“${name}” sponsors again.`;
+    },
+  );
   if (!can(...(isSuspended ? [] : (['stop'] as const)))) return null;
   return (
     <button

@@ -1,12 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { askMe, call } from '../api.js';
+import { askMe, call, useAsked } from '../api.js';
 import { count, words } from '../format.js';
-import { Caveats } from '../judged.js';
+import { Caveats, proposal } from '../judged.js';
 import { InView, valuesOf } from '../parts/form.js';
-import { Hex, Note, Time } from '../parts/parts.js';
-import { Table } from '../parts/table.js';
-import { proposal } from '../proposal.js';
+import { Hex, Note, Table, Time } from '../parts/parts.js';
 import { rangeOf } from '../range.js';
 import { hrefOf } from '../route.js';
 
@@ -29,16 +27,9 @@ export function WouldRefuse({
   readonly proposed: (values: Readonly<Record<string, string>>) => Proposed;
 }) {
   const button = useRef<HTMLButtonElement>(null);
-  const asked = useRef(0);
-  const [isAsking, setAsking] = useState(false);
-  const [found, setFound] = useState<Answer | Error>();
-  const forget = (): void => {
-    asked.current += 1;
-    setAsking(false);
-    setFound(undefined);
-  };
+  const { ask, forget, isAsking, data: answer, error } = useAsked<Answer>();
   useEffect(() => {
-    // What was answered is about what the form said then.
+    // An answer is about the form as it was then.
     const form = button.current?.form;
     form?.addEventListener('input', forget);
     return () => form?.removeEventListener('input', forget);
@@ -51,14 +42,13 @@ export function WouldRefuse({
     return { apiVersion: 'paymasters.dev/v1alpha1', kind, metadata, spec };
   }
 
-  async function ask(): Promise<void> {
-    const own = (asked.current += 1);
-    setAsking(true);
-    setFound(undefined);
-    const result = await answered(resourceOf).catch((error: Error) => error);
-    if (own !== asked.current) return;
-    setFound(result);
-    setAsking(false);
+  async function judged(): Promise<Answer> {
+    const body = {
+      from: rangeOf('7d').from,
+      to: new Date().toISOString(),
+      resources: [await resourceOf()],
+    };
+    return call<Answer>('/manage/v1/what-if', { method: 'POST', body });
   }
 
   async function lead(): Promise<void> {
@@ -68,15 +58,15 @@ export function WouldRefuse({
 
   return (
     <>
-      <button ref={button} type="button" disabled={isAsking} onClick={() => void ask()}>
+      <button ref={button} type="button" disabled={isAsking} onClick={() => void ask(judged)}>
         {isAsking ? 'Judging…' : 'What would that have refused in the last 7 days?'}
       </button>
       <div class="wide">
-        <InView of={found}>
-          {found instanceof Error && <Note kind="error">{found.message}</Note>}
-          {found !== undefined && !(found instanceof Error) && (
+        <InView of={answer ?? error}>
+          {error !== undefined && <Note kind="error">{error.message}</Note>}
+          {answer !== undefined && (
             <section aria-label="What it would have refused">
-              <Refusals answer={found} />
+              <Refusals answer={answer} />
               <p>
                 <button type="button" onClick={() => void lead()}>
                   Open it in What-if
@@ -88,15 +78,6 @@ export function WouldRefuse({
       </div>
     </>
   );
-}
-
-async function answered(resourceOf: () => Promise<object>): Promise<Answer> {
-  const body = {
-    from: rangeOf('7d').from,
-    to: new Date().toISOString(),
-    resources: [await resourceOf()],
-  };
-  return call<Answer>('/manage/v1/what-if', { method: 'POST', body });
 }
 
 function Refusals({ answer }: { readonly answer: Answer }) {

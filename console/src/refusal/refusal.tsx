@@ -1,14 +1,13 @@
-import { can } from '../api.js';
-import { amounts } from '../format.js';
-import { useLive } from '../live.js';
+import { useState } from 'preact/hooks';
+import { call, can, useLive } from '../api.js';
+import { amounts, words } from '../format.js';
 import { Snippet } from '../parts/copy.js';
+import { InView, type Said } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
-import { Card, Prose } from '../parts/parts.js';
-import { listOf, type Known } from '../paymasters.js';
-import type { TracedDecision } from '../records.js';
-import { AskAgain } from './ask-again.js';
-import { fixOf, sentenceOf } from './sentences.js';
-import { toldOf } from './told.js';
+import { Card, Note, Prose } from '../parts/parts.js';
+import { type Known, listOf } from '../paymasters.js';
+import type { Explanation, TracedDecision } from '../records.js';
+import { fixOf, sentenceOf, toldOf } from './sentences.js';
 
 /** Why it was refused, what to do, the form that does it, and whether it would pass now. */
 export function Refusal({
@@ -21,7 +20,7 @@ export function Refusal({
   const { object } = paymaster;
   const contracts = useLive(`contracts ${object}`, () => listOf('contracts', object), 60_000);
   const policies = useLive(`policies ${object}`, () => listOf('policies', object), 60_000);
-  // Else the sentence would change before people's eyes.
+  // Without the names the sentence would change while somebody reads it.
   if (!contracts.data || !policies.data) return <p class="quiet">Loading…</p>;
   const told = toldOf(decision, paymaster, contracts.data, policies.data);
   const fix = fixOf(told);
@@ -65,4 +64,83 @@ function Deposit({ contract, entryPoint, chainId }: TracedDecision) {
       <Snippet text={command} label="command that deposits" />
     </>
   );
+}
+
+/** Asks what would be decided now about the same account and methods. Nothing is signed or counted. */
+function AskAgain({ decision, paymaster }: { readonly decision: TracedDecision; readonly paymaster: Known }) {
+  const [said, setSaid] = useState<Said>();
+  const ask = async (): Promise<void> => {
+    const { mode, campaign, token } = decision;
+    const context = {
+      mode: mode ?? 'SPONSORED',
+      calculateGasLimits: false,
+      ...(campaign !== null && { sponsorshipPolicyId: campaign }),
+      ...(mode === 'ERC20' && token !== null && { tokenInfo: { feeTokenAddress: token } }),
+    };
+    try {
+      const userOp = await smallOperation(decision);
+      const path = `/manage/v1/paymasters/${paymaster.object}/explain`;
+      setSaid(saidOf(await call<Explanation>(path, { method: 'POST', body: { userOp, context } })));
+    } catch (error) {
+      setSaid({ kind: 'error', text: (error as Error).message });
+    }
+  };
+  // Nothing is recorded of what only deploys, and of what could not be read.
+  if (decision.calls.length === 0) return null;
+  return (
+    <>
+      <button type="button" onClick={() => void ask()}>
+        Would it pass now?
+      </button>
+      <div class="wide">
+        <InView of={said}>
+          {said && (
+            <Note kind={said.kind}>
+              {said.text} Asked with the same account and methods, without their arguments, and the gas of a
+              small call.
+            </Note>
+          )}
+        </InView>
+      </div>
+    </>
+  );
+}
+
+function saidOf({ sponsored, reason, steps }: Explanation): Said {
+  if (sponsored === true) return { kind: 'done', text: 'It would pass now.' };
+  if (sponsored === null)
+    return { kind: 'warn', text: 'All but the webhooks lets it pass now; they were not asked.' };
+  const detail = steps.find((step) => step.reason === reason)?.detail;
+  const why = [reason && words(reason), detail && amounts(detail)].filter(Boolean).join(': ');
+  return { kind: 'error', text: `It would still be refused: ${why}.` };
+}
+
+/** Enough for a small call; change them for a larger one. */
+export const gas = {
+  callGasLimit: '100000',
+  verificationGasLimit: '150000',
+  preVerificationGas: '60000',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x3b9aca00',
+};
+
+/** As SimpleAccount makes its calls. */
+export const accountFunctions = [
+  'function execute(address dest, uint256 value, bytes func)',
+  'function executeBatch(address[] dest, bytes[] func)',
+];
+
+/** Calls of the same methods by the same account. Of a decision nobody keeps arguments and gas. */
+async function smallOperation({ sender, nonce, calls }: TracedDecision): Promise<object> {
+  const { Interface } = await import('ethers/abi');
+  const account = new Interface(accountFunctions);
+  const [one, ...others] = calls;
+  const callData =
+    one !== undefined && others.length === 0
+      ? account.encodeFunctionData('execute', [one.target, 0, one.selector])
+      : account.encodeFunctionData('executeBatch', [
+          calls.map(({ target }) => target),
+          calls.map(({ selector }) => selector),
+        ]);
+  return { sender, nonce, initCode: '0x', callData, ...gas };
 }

@@ -1,9 +1,10 @@
-import { amounts, words } from '../format.js';
-import type { Contract, Policy, TracedDecision } from '../records.js';
+import { amounts, short, words } from '../format.js';
+import type { Known } from '../paymasters.js';
+import type { Call, Contract, Policy, TracedDecision } from '../records.js';
 import { hrefOf } from '../route.js';
 
 /** A refused decision with the names of what it is about; each is undefined where nobody knows it, or it is gone. */
-export type Told = {
+type Told = {
   readonly decision: TracedDecision;
   /** The paymaster, as people call it, and its object. */
   readonly who: string;
@@ -35,6 +36,11 @@ const changeRule =
       href: hrefOf('paymaster', { change: policy.name }, object),
     };
 
+/** To a place on the page of the paymaster. */
+const lead =
+  (label: string, query: Readonly<Record<string, string>> = {}) =>
+  ({ object }: Told): Fix => ({ label, href: hrefOf('paymaster', query, object) });
+
 const register = ({ object, target }: Told): Fix => ({
   label: 'Register the contract',
   href: hrefOf('paymaster', { tab: 'contracts', register: target ?? '' }, object),
@@ -60,24 +66,15 @@ const rows: Readonly<Record<string, Row>> = {
   },
   CONTRACT_PAUSED: {
     says: ({ contract, target }) => `The contract ${contract?.spec.name ?? target ?? ''} is paused.`,
-    fix: ({ object }) => ({
-      label: 'Resume it under Contracts',
-      href: hrefOf('paymaster', { tab: 'contracts' }, object),
-    }),
+    fix: lead('Resume it under Contracts', { tab: 'contracts' }),
   },
   DEPLOYMENT_NOT_ALLOWED: {
     says: ({ who }) => `The operation only deploys an account, which “${who}” does not pay for.`,
-    fix: ({ object }) => ({
-      label: 'Allow the deployment of wallets',
-      href: hrefOf('paymaster', { add: 'WALLET_DEPLOYMENT' }, object),
-    }),
+    fix: lead('Allow the deployment of wallets', { add: 'WALLET_DEPLOYMENT' }),
   },
   SUSPENDED: {
     says: ({ who }) => `“${who}”, or its chain, is suspended.`,
-    fix: ({ object, who }) => ({
-      label: `Resume “${who}” on its page`,
-      href: hrefOf('paymaster', {}, object),
-    }),
+    fix: (told) => lead(`Resume “${told.who}” on its page`)(told),
   },
   LIMIT_REACHED: {
     says: (told) => `${ruleOf(told).replace('rule', 'limit')} has not enough left for the operation.`,
@@ -114,18 +111,15 @@ const rows: Readonly<Record<string, Row>> = {
   POLICY_REFUSED: { says: (told) => `${ruleOf(told)} refuses the operation.`, fix: changeRule('Change') },
   POLICY_INVALID: {
     says: ({ who }) => `A rule of “${who}” was never valid, so that nothing passes.`,
-    fix: ({ object }) => ({ label: 'See the rules', href: hrefOf('paymaster', {}, object) }),
+    fix: lead('See the rules'),
   },
   NOT_FUNDED: {
     says: ({ who }) => `“${who}” has no wallet that pays.`,
-    fix: ({ object }) => ({ label: 'Set one', href: hrefOf('paymaster', { tab: 'money' }, object) }),
+    fix: lead('Set one', { tab: 'money' }),
   },
   DEPOSIT_TOO_LOW: {
     says: ({ who }) => `The account that pays for “${who}” has too little for this operation.`,
-    fix: ({ object }) => ({
-      label: 'See the accounts that pay',
-      href: hrefOf('paymaster', { tab: 'money' }, object),
-    }),
+    fix: lead('See the accounts that pay', { tab: 'money' }),
   },
 };
 
@@ -139,4 +133,34 @@ export function sentenceOf(told: Told): string {
 
 export function fixOf(told: Told): Fix | undefined {
   return rows[told.decision.reason ?? '']?.fix?.(told);
+}
+
+export function callName({ name, selector, contractId, target }: Call): string {
+  return `${contractId ?? short(target)}.${name ?? selector}`;
+}
+
+/** Puts names to what a decision refused. */
+export function toldOf(
+  decision: TracedDecision,
+  paymaster: Known,
+  contracts: readonly Contract[],
+  policies: readonly Policy[],
+): Told {
+  const { calls, detail, reason } = decision;
+  // The detail begins with which call it was.
+  const [, index] = /^call (\d+) /.exec(detail ?? '') ?? [];
+  const call = calls[Number(index ?? 0)];
+  const policyId =
+    decision.policies.find(({ effect }) => effect === 'refused')?.policyId ??
+    decision.trace.find((step) => step.reason === reason)?.policyId;
+  return {
+    decision,
+    who: paymaster.name,
+    object: paymaster.object,
+    call: call && callName(call),
+    target: call?.target,
+    method: call?.name ?? undefined,
+    contract: contracts.find(({ spec }) => spec.address.toLowerCase() === call?.target.toLowerCase()),
+    policy: policies.find(({ id }) => id === policyId),
+  };
 }

@@ -1,15 +1,22 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useLive } from '../live.js';
+import { useLive } from '../api.js';
 import { Note } from '../parts/parts.js';
-import { matching, type Entry } from './entries.js';
-import { gather, inActivity, namesOperation, operationsBy, pageEntries } from './gather.js';
+import {
+  type Entry,
+  gather,
+  inActivity,
+  matching,
+  namesOperation,
+  operationsBy,
+  pageEntries,
+} from './gather.js';
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 /** A button and Ctrl-K, which open a search over everything that the token may read. */
 export function Search() {
   const [isOpen, setOpen] = useState(false);
-  // With the button, so that no key is lost that comes right after it.
+  // Listens as soon as the button is there: a key that comes right then must not be lost.
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (

@@ -1,5 +1,5 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
-import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
+import { defaultMaxExpirySeconds } from '../../../core/config/caps.js';
 import { paymasterIdOf } from '../../../core/config/ids.js';
 import { DomainError, quote, isDomainError } from '../../../core/errors.js';
 import type { ObjectKey } from '../../../core/meta/meta.js';
