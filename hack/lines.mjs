@@ -1,8 +1,10 @@
-// Prints how large the project is: lines without comments and blank ones, by what they are for.
+// Prints how large the project is: lines without comments and blank ones, by what they are for. Fails when a folder of the product has
+// more than hack/lines.json allows.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { problemsOf } from './line-limits.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'];
@@ -38,6 +40,13 @@ console.log(
   `above 350 lines: ${long.length === 0 ? 'none' : long.map(({ path, all }) => `${path} (${all})`).join(', ')}`,
 );
 
+const counts = Object.fromEntries(
+  product.map((folder) => [folder, linesOf(code.filter(({ kind }) => kind === folder))]),
+);
+const problems = problemsOf(counts, JSON.parse(readFileSync(join(root, 'hack/lines.json'), 'utf8')));
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) process.exitCode = 1;
+
 function kindOf(path) {
   const [folder = ''] = path.split('/');
   if (generated.test(path)) return 'generated';
@@ -70,6 +79,9 @@ function count(text) {
 
 function print(name, some) {
   if (some.length === 0) return;
-  const lines = some.reduce((sum, file) => sum + file.lines, 0);
-  console.log(`${name.padEnd(20)} ${String(lines).padStart(7)} lines in ${some.length} files`);
+  console.log(`${name.padEnd(20)} ${String(linesOf(some)).padStart(7)} lines in ${some.length} files`);
+}
+
+function linesOf(some) {
+  return some.reduce((sum, file) => sum + file.lines, 0);
 }

@@ -32,7 +32,9 @@ const text = [
   '',
   '## Start',
   '',
-  ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'charts/README.md', 'CONTRIBUTING.md'].map(line),
+  ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'charts/README.md', 'CONTRIBUTING.md', 'AGENTS.md'].map(
+    line,
+  ),
   '',
   '## Documents',
   '',

@@ -31,6 +31,15 @@ const defaultSettleMs = 120_000;
 /**
  * Puts a changed Secret into force, all of it or nothing. The leader compiles every paymaster with both keys, waits
  * until each pod has had time to load the Secret, and then announces the new key. See docs/key-rotation.md.
+ *
+ * Reasons of the condition `MasterKeys`, and what `decideKeys` says about the keys that are mounted. An outage changes nothing.
+ *
+ *     Unknown, Refused, Switching ── in-force ────────────────────────────► InForce
+ *     Unknown, Refused, InForce   ── prepare ─────────────────────────────► Switching
+ *     Switching                   ── prepare once compiled and settled ──► InForce
+ *     Unknown, Switching, InForce ── refuse, a file without a key ────────► Refused
+ *
+ * `announce` is written, and decided again. `Switching` begins anew with each other key that is mounted.
  */
 export function createKeyRotation(
   deps: Ambient & {

@@ -39,6 +39,21 @@ type Deps = {
  *   processes, or all, have ended.
  * - The copy was restored: nothing shows how old the data are, so this is a loss too.
  *
+ * `begun`: only in the store. `lost`: nobody has noted when. `waiting`: noted in the copy, until every promise has expired.
+ *
+ *     none    ── of ──────────────────────────────────────────────────────────────────────► intact
+ *     begun   ── of ──────────────────────────────────────────────────────────────────────► intact
+ *     intact  ── the copy is gone ────────────────────────────────────────────────────────► begun
+ *     intact  ── data are wiped, data are older, the copy is restored, behind ────────────► lost
+ *     lost    ── the data are back ───────────────────────────────────────────────────────► intact
+ *     lost    ── recover ─────────────────────────────────────────────────────────────────► waiting
+ *     waiting ── the copy is restored ────────────────────────────────────────────────────► lost
+ *     waiting ── the data are back ───────────────────────────────────────────────────────► intact
+ *     waiting ── recover when every promise has expired, recover with the loss accepted ──► intact
+ *
+ * Whatever meets data that are back clears the note of the loss (`of`, `recover`, `raise`). After a restored copy they never are: no
+ * data reach its sequence. Store and copy that are gone together look like `none`, so the copy is kept in another place.
+ *
  * The longest expiry is noted before the first promise of that length is made. It is halved once no promise longer than
  * the half has been made for the time of the longest expiry plus an outage of the mirror: all longer promises have then
  * expired.

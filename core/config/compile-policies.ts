@@ -44,6 +44,20 @@ type Context = MethodsNamed & {
 /**
  * Compiles the policies of one paymaster, oldest first. Fails closed: an active policy that is not accepted keeps its
  * last compiled form; if it has none, it refuses every request.
+ *
+ * `served`: it judges as its spec says. `lasting`: it judges as it did when it was last accepted. `refusing`: every request is refused.
+ * `left out`, `paused`: it judges nothing.
+ *
+ *     absent, lasting, refusing, left out, paused ── accepted ──────► served
+ *     served                                      ── not accepted ──► lasting
+ *     absent, left out, paused                    ── not accepted ──► refusing
+ *     absent, refusing, paused                    ── too many ──────► left out
+ *     absent, served, lasting, refusing, left out ── paused ────────► paused
+ *     served, lasting, refusing, left out, paused ── deleted ───────► absent
+ *
+ * `deactivatePolicy` and `activatePolicy` (server/dashboard/policy-state.ts) pause and resume, as `active` in a manifest does. A policy
+ * in Shadow refuses nothing in any state: it is not served where it would be `refusing`. `memory.ts` keeps the cycle of a limit that
+ * is `paused` or `absent`.
  */
 export function* compilePolicies(
   policies: readonly PaymasterPolicy[],

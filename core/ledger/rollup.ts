@@ -28,6 +28,25 @@ import { startOf } from './steps.js';
 export type Tally = ReturnType<typeof createTally>;
 type Sign = 1 | -1;
 
+/** What sums depend on. */
+export type CountedDecision = Pick<
+  Decision,
+  | 'id'
+  | 'at'
+  | 'organisation'
+  | 'paymasterId'
+  | 'chainId'
+  | 'contract'
+  | 'fundingAddress'
+  | 'mode'
+  | 'sender'
+  | 'calls'
+  | 'verdict'
+  | 'reason'
+  | 'policies'
+  | 'maxCostWei'
+>;
+
 /** Added to the sums of a value in a minute; negative where a settlement is taken back. */
 type RollupDelta = Owner & {
   readonly minute: EpochMs;
@@ -47,7 +66,7 @@ type MutableRollup = RollupDelta & { readonly amounts: MutableAmounts };
 type MutableSender = SenderDelta & { readonly amounts: MutableAmounts };
 /** Decisions of one paymaster and minute that count in the same sums; `senders` are those of the day. */
 type Alike = {
-  readonly first: Decision;
+  readonly first: CountedDecision;
   readonly minute: EpochMs;
   readonly day: EpochMs;
   readonly shares: readonly Share[];
@@ -92,7 +111,7 @@ export function createTally() {
     for (const [i, share] of shares.entries()) addChange(deltas[i]!.amounts, change, share);
   }
 
-  function alikeOf(decision: Decision, minute: EpochMs): Alike {
+  function alikeOf(decision: CountedDecision, minute: EpochMs): Alike {
     const { organisation, paymasterId } = decision;
     const known = entryOf(alike, paymasterId, (): Alike[] => []);
     for (const one of known) if (one.minute === minute && countsAlike(one.first, decision)) return one;
@@ -110,7 +129,7 @@ export function createTally() {
     return made;
   }
 
-  function addOperation(decision: Decision, at: EpochMs, change: Change): void {
+  function addOperation(decision: CountedDecision, at: EpochMs, change: Change): void {
     const { shares, deltas, day, senders: ofDay } = alikeOf(decision, startOf(at, 'minute'));
     for (let i = 0; i < shares.length; i += 1) addChange(deltas[i]!.amounts, change, shares[i]);
     const { organisation, paymasterId, sender } = decision;
@@ -122,7 +141,7 @@ export function createTally() {
     addChange(delta.amounts, change);
   }
 
-  function sharesOf(decision: Decision): readonly Share[] {
+  function sharesOf(decision: CountedDecision): readonly Share[] {
     return [...separateShares(decision), ...decisionShares(decision)];
   }
 
@@ -135,7 +154,7 @@ export function createTally() {
 
   return {
     /** A decision that was not stored before. */
-    addDecision: (decision: Decision): void => {
+    addDecision: (decision: CountedDecision): void => {
       const { verdict, at } = decision;
       if (verdict === 'committed') return;
       addOperation(decision, at, isPromise(decision) ? { asks: 1 } : { refused: 1 });
@@ -144,14 +163,14 @@ export function createTally() {
      * A reservation counts once, however often it was asked for, with the most that any of its promises can cost, as its limits do.
      * `decision` stands for it: its oldest. `sign` -1: another one does from now on, or the amount is another.
      */
-    addReservation: (decision: Decision, promisedWei: bigint, sign: Sign): void =>
+    addReservation: (decision: CountedDecision, promisedWei: bigint, sign: Sign): void =>
       addOperation(decision, decision.at, { sponsored: sign, promisedWei: BigInt(sign) * promisedWei }),
     /**
      * For the decision of a reservation that was mined, or else its oldest, if its settlement stands from now on (`sign` 1), or no
      * longer (-1). `mined`: see `minedDecision`.
      */
     addOutcome: (
-      decision: Decision,
+      decision: CountedDecision,
       settlement: Settlement,
       mined: RecordId | undefined,
       sign: Sign,
@@ -214,7 +233,7 @@ function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value):
 }
 
 /** True for decisions that count in the same sums with the same parts. */
-function countsAlike(a: Decision, b: Decision): boolean {
+function countsAlike(a: CountedDecision, b: CountedDecision): boolean {
   return (
     a.organisation === b.organisation &&
     a.paymasterId === b.paymasterId &&

@@ -44,7 +44,9 @@ export function separateShares({ paymasterId, chainId, mode, reason }: Operation
 }
 
 /** The values of a decision and its outcome that are not those of every operation. */
-export function decisionShares(decision: Decision): readonly Share[] {
+export function decisionShares(
+  decision: Pick<Decision, 'policies' | 'calls' | 'chainId' | 'contract' | 'fundingAddress'>,
+): readonly Share[] {
   const { policies, calls } = decision;
   const policyIds = idsOf(policies, (effect) => effect === 'counted' || effect === 'refused');
   const wouldRefuse = idsOf(policies, (effect) => effect === 'would_refuse');

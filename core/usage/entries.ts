@@ -24,7 +24,30 @@ const noPromises: Entry['promises'] = [];
 /** If the clock is set back by less than this, every counter is still there. */
 export const graceMs = 600_000;
 
-/** The reservations of a turn. What they hold is always what counters and accounts have as reserved. */
+/**
+ * The reservations of a turn. What they hold is always what counters and accounts have as reserved.
+ *
+ * `committed`: a commit and no promise. `promised`: promises and no commit. `both`: promises, and a commit whose promise was not made
+ * yet. `finalized`: promises, that of the commit among them. What is not drawn is refused, or leaves the state as it is.
+ *
+ *     none      ── reserve, restore ───────────────────────► promised
+ *     none      ── commit ─────────────────────────────────► committed
+ *     committed ── finalize ───────────────────────────────► finalized
+ *     committed ── reserve, restore ───────────────────────► both
+ *     committed ── dropCommits, settle, release, forfeit ──► none
+ *     promised  ── commit ─────────────────────────────────► both
+ *     promised  ── takeBack, settle, release, forfeit ─────► none
+ *     both      ── finalize ───────────────────────────────► finalized
+ *     both      ── dropCommits ────────────────────────────► promised
+ *     both      ── settle, release, forfeit ───────────────► none
+ *     finalized ── commit ─────────────────────────────────► both
+ *     finalized ── dropCommits ────────────────────────────► promised
+ *     finalized ── settle, release, forfeit ───────────────► none
+ *
+ * `reserve`, `commit` and `finalize` are requests ({@link Entries.take}); a step of the follower settles, releases, forfeits and
+ * restores (`settle.ts`). `takeBack` ends a reservation with its last promise, and `dropCommits` is for commits that are over,
+ * by their time or by a newer commit of their sender (`closeReplaced`).
+ */
 export class Entries {
   readonly #rows: RowSource;
   readonly #counters: Counters;

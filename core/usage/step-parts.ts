@@ -4,6 +4,14 @@ import type { FollowerStep, StepResult } from './follower-step.js';
  * A long step is carried out in parts, one in each turn, so that other turns do not wait for it. Changes that take come first: restored
  * reservations, charges and balances. Then reservations end, and the last part moves the cursor. Between two parts the step is
  * stored, and a process that begins another step finishes it first, see {@link OpenStep}.
+ *
+ *     decided ── the only part ──────────────────────────────────► taken
+ *     decided ── the first of several parts ─────────────────────► open
+ *     decided ── the cursor has moved, another step is open ──► dropped
+ *     open    ── the last part ──────────────────────────────────► taken
+ *     taken   ── a step with takesBackAfter below it ────────────► undone
+ *
+ * Every arrow is `Turn.advance`. Stores forget the oldest steps that were taken (`taken-step.ts`): those can no longer be undone.
  */
 export const itemsPerPart = 100;
 

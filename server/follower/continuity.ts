@@ -4,6 +4,19 @@ import type { Cursor } from '../../core/usage/follower-step.js';
 import { blockAt, type Source } from './source.js';
 
 /**
+ * What a round finds about the settled block, and what it does about it. `whole`: a step forward. `waiting`: nothing. Of a block that is
+ * `broken`, an earlier step still stands; of one that is `replaced` none does; where it is `forgotten` nothing can be taken back.
+ *
+ *     whole     ── the node lags ───────────► waiting
+ *     waiting   ── the node has caught up ──► whole
+ *     whole     ── a reorganisation ────────► broken
+ *     whole     ── another chain ───────────► replaced
+ *     broken    ── takeBackStep ────────────► whole
+ *     replaced  ── takeBackStep ────────────► forgotten
+ *     forgotten ── Rescan.start ────────────► whole
+ *
+ * Each round looks anew, so the chain may turn any of them into any other.
+ *
  * `whole`: the settled block is a part of the chain. `broken`: it is proven that it is not. `waiting`: neither is known, e.g. because the
  * node lags, or because a load balancer has chosen a node without blocks that another node has shown.
  */

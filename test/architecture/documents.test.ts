@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { commandBlocks, documents, documentsFor, textOf } from '../support/document-commands.js';
 import { repositoryRoot } from '../support/repository-root.js';
@@ -8,6 +8,7 @@ import { repositoryRoot } from '../support/repository-root.js';
 // People find every page, no link of a page leads nowhere, and each block of commands says where it runs. `make test-release` pastes the blocks.
 
 const pages = readdirSync(join(repositoryRoot, 'docs')).filter((name) => name.endsWith('.md'));
+const productFolders = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'];
 const linked = (path: string): readonly string[] =>
   [...readFileSync(join(repositoryRoot, path), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, to]) => to!);
 
@@ -16,19 +17,23 @@ test('the index names every page', () => {
   expect(pages.filter((page) => page !== 'README.md' && !named.includes(page))).toEqual([]);
 });
 
-test.each(['README.md', 'SECURITY.md', 'ARCHITECTURE.md', ...pages.map((page) => `docs/${page}`)])(
-  'files that %s links to are there, and so are their headings',
-  (page) => {
-    const missing = linked(page).filter((to) => {
-      if (/^[a-z]+:/.test(to)) return false;
-      const [file = '', heading] = to.split('#');
-      const path = file === '' ? page : join(dirname(page), file);
-      if (!existsSync(join(repositoryRoot, path))) return true;
-      return heading !== undefined && path.endsWith('.md') && !headingsOf(path).has(heading);
-    });
-    expect(missing).toEqual([]);
-  },
-);
+test.each([
+  'README.md',
+  'SECURITY.md',
+  'ARCHITECTURE.md',
+  'AGENTS.md',
+  'CONTRIBUTING.md',
+  ...pages.map((page) => `docs/${page}`),
+])('files that %s links to are there, and so are their headings', (page) => {
+  const missing = linked(page).filter((to) => {
+    if (/^[a-z]+:/.test(to)) return false;
+    const [file = '', heading] = to.split('#');
+    const path = file === '' ? page : join(dirname(page), file);
+    if (!existsSync(join(repositoryRoot, path))) return true;
+    return heading !== undefined && path.endsWith('.md') && !headingsOf(path).has(heading);
+  });
+  expect(missing).toEqual([]);
+});
 
 /** As GitHub names them. */
 function headingsOf(path: string): ReadonlySet<string> {
@@ -59,6 +64,51 @@ test('README is a page', () => {
   expect(lines.length).toBeLessThanOrEqual(110);
   expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
+
+test('the two pages for people who change the code are short', () => {
+  expect(Buffer.byteLength(textOf('ARCHITECTURE.md'))).toBeLessThanOrEqual(10_000);
+  expect(textOf('AGENTS.md').trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+});
+
+test.each(['ARCHITECTURE.md', 'AGENTS.md'])(
+  'paths that %s names are there, from the root or below one of its folders; a name alone is that of a file',
+  (page) => {
+    const tops = ['.', ...readdirSync(repositoryRoot).filter((name) => /^[a-z]+$/.test(name))];
+    const files = new Set(
+      productFolders.flatMap((folder) =>
+        readdirSync(join(repositoryRoot, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+          basename(path),
+        ),
+      ),
+    );
+    const isThere = (path: string): boolean =>
+      path.includes('/') ? tops.some((top) => existsSync(join(repositoryRoot, top, path))) : files.has(path);
+    const named = pathsIn(page);
+    expect(named.length).toBeGreaterThan(40);
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+  },
+);
+
+test('a newcomer reads at most six files for a flow of ARCHITECTURE.md', () => {
+  const flows = textOf('ARCHITECTURE.md')
+    .split(/\n{2,}/)
+    .filter((paragraph) => paragraph.startsWith('**'))
+    .map((paragraph) => [...paragraph.matchAll(/`[a-z]+\/[\w./-]+\.ts`/g)].length);
+  expect(flows.length).toBeGreaterThanOrEqual(9);
+  expect(flows.filter((files) => files < 2 || files > 6)).toEqual([]);
+});
+
+/** Texts in backticks that look like paths; those with a placeholder are a form, and not a path. */
+function pathsIn(page: string): readonly string[] {
+  const texts = [...textOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
+  return texts
+    .filter((text) => /^[\w.{},-]+(\/[\w.{},-]*)+$|^[a-z][\w.-]+\.(ts|mjs|json|md)$/.test(text))
+    .filter((text) => !text.startsWith('dist/'))
+    .flatMap((text) => {
+      const [, before = '', alternatives, after = ''] = /^(.*)\{(.+)\}(.*)$/.exec(text) ?? [];
+      return alternatives === undefined ? [text] : alternatives.split(',').map((one) => before + one + after);
+    });
+}
 
 test.each(['README.md', 'docs/console.md', 'docs/rest.md'])(
   'a cell of a table of %s is read at a glance',

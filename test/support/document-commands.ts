@@ -36,7 +36,7 @@ export function documents(): readonly string[] {
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${folder}/${name}`),
   );
-  return ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', 'SECURITY.md', ...below];
+  return ['README.md', 'CONTRIBUTING.md', 'AGENTS.md', 'ARCHITECTURE.md', 'SECURITY.md', ...below];
 }
 
 export function textOf(file: string): string {

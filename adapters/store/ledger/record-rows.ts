@@ -11,6 +11,7 @@ import type {
   Reversal,
   Settlement,
 } from '../../../core/ledger/record.js';
+import type { CountedDecision } from '../../../core/ledger/rollup.js';
 import { rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type { RowOf } from './columns.js';
@@ -119,6 +120,28 @@ export function decisionOf(row: Row): Decision {
   return record as unknown as Decision;
 }
 
+/** The columns of a decision that sums depend on, see {@link countedDecisionOf}. */
+export const countedColumns =
+  'id, reservation, at, organisation, paymaster_id, chain_id, contract, funding_address, mode, sender, calls, verdict, reason, policies, max_cost_wei';
+
+/** `json`: reads a column of JSON; many rows have the same text. */
+export function countedDecisionOf(row: Row, json: (value: unknown) => unknown): CountedDecision {
+  const decision = {
+    ...commonOf(row),
+    contract: row['contract'] ?? undefined,
+    fundingAddress: row['funding_address'] ?? undefined,
+    mode: row['mode'] ?? undefined,
+    sender: row['sender'],
+    calls: json(row['calls']),
+    verdict: row['verdict'],
+    reason: row['reason'] ?? undefined,
+    policies: json(row['policies']),
+    maxCostWei: optional(row['max_cost_wei'], (value) => BigInt(String(value))),
+  };
+  // The columns hold what `decisionRow` has written.
+  return decision as unknown as CountedDecision;
+}
+
 export function settlementRow({ record, reservation }: EntryOf<Settlement | Reversal>): RowOf<'settlement'> {
   const mined = record.kind === 'settlement' ? record.mined : undefined;
   return {
@@ -214,6 +237,22 @@ export function fundsRows({ record }: EntryOf<FundsSample>): readonly RowOf<'fun
 /** PostgreSQL answers JSON parsed, SQLite as text. */
 export function jsonOf(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value;
+}
+
+const mostTexts = 1_000;
+
+/** The same; a text that comes again is not parsed again. Callers choose the texts, so that only some are kept. */
+export function createJsonOf(): typeof jsonOf {
+  const known = new Map<string, unknown>();
+  return (value) => {
+    if (typeof value !== 'string') return value;
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const parsed = jsonOf(value);
+    if (known.size === mostTexts) known.clear();
+    known.set(value, parsed);
+    return parsed;
+  };
 }
 
 export function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {

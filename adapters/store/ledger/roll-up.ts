@@ -4,9 +4,9 @@ import { readMark, type Mark, type Position } from './position.js';
 import type { Reader } from './reader.js';
 import { addStored, addSums, sumsOf, usageRows, type Sum, type Sums } from './sums.js';
 import { isPromise } from '../../../core/ledger/outcome.js';
-import type { Decision, RecordId, Settlement } from '../../../core/ledger/record.js';
+import type { RecordId, Settlement } from '../../../core/ledger/record.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
-import { createTally, type Tally } from '../../../core/ledger/rollup.js';
+import { createTally, type CountedDecision, type Tally } from '../../../core/ledger/rollup.js';
 import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import {
@@ -18,7 +18,14 @@ import {
   type Placed,
   type Reservation,
 } from './ends.js';
-import { decisionOf, gapOf, settlementOf, type Row } from './record-rows.js';
+import {
+  countedColumns,
+  countedDecisionOf,
+  createJsonOf,
+  gapOf,
+  settlementOf,
+  type Row,
+} from './record-rows.js';
 
 /** What rolling up needs of a database, beside questions. */
 export type RollUpTables = {
@@ -93,10 +100,11 @@ function isSame(a: Position, b: Position): boolean {
 async function tallyRows(reader: Reader, from: Position, to?: Position): Promise<Tally> {
   const tally = createTally();
   const reservations = new Set<RecordId>();
-  const asked = new Map<RecordId, Placed<Decision>[]>();
-  for (const row of await rowsBetween(reader, 'decision', from, to)) {
+  const asked = new Map<RecordId, Placed<CountedDecision>[]>();
+  const json = createJsonOf();
+  for (const row of await rowsBetween(reader, 'decision', from, to, countedColumns)) {
     const { reservation, id } = row;
-    const decision = decisionOf(row);
+    const decision = countedDecisionOf(row, json);
     tally.addDecision(decision);
     if (typeof reservation === 'string') reservations.add(reservation);
     if (isPromise(decision))
@@ -133,7 +141,7 @@ function tallyEnds(tally: Tally, { ends }: Ends, others: Ends, sign: 1 | -1): vo
 }
 
 /** What the decisions from `from` on add to a reservation that counts once. */
-function tallyReservation(tally: Tally, placed: readonly Placed<Decision>[], from: Position): void {
+function tallyReservation(tally: Tally, placed: readonly Placed<CountedDecision>[], from: Position): void {
   const promises = placed.filter(({ record }) => isPromise(record));
   const before = reservationAmong(promises.filter(({ place }) => place < from.decision));
   const after = reservationAmong(promises);
@@ -144,8 +152,8 @@ function tallyReservation(tally: Tally, placed: readonly Placed<Decision>[], fro
 }
 
 function reservationAmong(
-  promises: readonly Placed<Decision>[],
-): { readonly oldest: Decision; readonly promisedWei: bigint } | undefined {
+  promises: readonly Placed<CountedDecision>[],
+): { readonly oldest: CountedDecision; readonly promisedWei: bigint } | undefined {
   const [first, ...others] = promises.map(({ record }) => record);
   if (first === undefined) return undefined;
   let oldest = first;
@@ -171,10 +179,10 @@ function countedEnds(reservation: Reservation, to?: Position): Ends {
   return { ends: new Map(counting.map((end) => [end.decision.id, end])), unmatched };
 }
 
-function entryOf(map: Map<RecordId, Placed<Decision>[]>, name: RecordId): Placed<Decision>[] {
+function entryOf(map: Map<RecordId, Placed<CountedDecision>[]>, name: RecordId): Placed<CountedDecision>[] {
   const known = map.get(name);
   if (known !== undefined) return known;
-  const made: Placed<Decision>[] = [];
+  const made: Placed<CountedDecision>[] = [];
   map.set(name, made);
   return made;
 }
@@ -184,11 +192,12 @@ function rowsBetween(
   table: keyof Position,
   from: Position,
   to: Position | undefined,
+  columns = '*',
 ): Promise<readonly Row[]> {
   const { position } = dialect;
   const values = [from[table], ...(to === undefined ? [] : [to[table]])];
   return query(
-    `SELECT * FROM ${dialect.table(table)} WHERE ${position} >= $1 ${to === undefined ? '' : `AND ${position} < $2`}`,
+    `SELECT ${columns} FROM ${dialect.table(table)} WHERE ${position} >= $1 ${to === undefined ? '' : `AND ${position} < $2`}`,
     values,
   );
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import type { KeptEpochs, ChainEpoch } from '../../../adapters/store/kept-epochs.js';
+import type { ChainEpoch } from '../../../adapters/store/kept-epochs.js';
 import { UsageEpochs } from '../../../adapters/store/usage-epochs.js';
 import {
   createMemoryEpochMirror,
@@ -12,6 +12,7 @@ import {
 } from '../../../core/usage/epoch.js';
 import { hourMs } from '../../conformance/usage-requests.js';
 import { aClock } from './clock.js';
+import { aKeptStore } from './kept-store.js';
 
 const chainId = 1;
 const stepMs = 600_000;
@@ -26,40 +27,8 @@ let store: ReturnType<typeof aKeptStore>;
 beforeEach(() => {
   clock = aClock();
   mirror = createMemoryEpochMirror();
-  store = aKeptStore();
+  store = aKeptStore(clock);
 });
-
-/** The data of one chain, as far as epochs go. Every write raises the sequence. */
-function aKeptStore() {
-  let data = { kept: '', sequence: 0, longestExpiryMs: 0 };
-  let begun = 0;
-  const kept: KeptEpochs = {
-    assertUsable: () => {},
-    read: async () => ({ ...data, now: clock.now() }),
-    begin: async (_, expected, isFirst) => {
-      begun += 1;
-      if (data.kept === expected)
-        data = {
-          ...data,
-          kept: `epoch-${begun}:${isFirst ? 0 : clock.now()}`,
-          sequence: data.sequence + 1,
-        };
-      return { ...data, now: clock.now() };
-    },
-    noteExpiry: async (_, expected, longestExpiryMs) => {
-      if (data.kept === expected) data = { ...data, longestExpiryMs, sequence: data.sequence + 1 };
-    },
-  };
-  return {
-    kept,
-    /** A write, answered with its sequence. */
-    write: () => (data = { ...data, sequence: data.sequence + 1 }).sequence,
-    copy: () => data,
-    putBack: (former: typeof data) => {
-      data = former;
-    },
-  };
-}
 
 function aProcess(over: EpochMirror = mirror): UsageEpochs {
   return new UsageEpochs({

@@ -53,12 +53,23 @@ export async function ask(
   mode: Readonly<Record<string, unknown>>,
   account?: TestAccount,
 ): Promise<Asked> {
-  const answer = await rpc(url, 'pm_sponsorUserOperation', [toWire(op), mode]);
+  const answer = await unlessBusy(() => rpc(url, 'pm_sponsorUserOperation', [toWire(op), mode]));
   const data = answer.result?.['paymasterAndData'];
   const isSigned = typeof data === 'string' && data !== '0x';
   const signed =
     isSigned && account !== undefined ? await signByAccount(account, op, data as Hex) : undefined;
   return { answer, reason: answer.error?.data?.['reason'] ?? answer.result?.['reason'], signed };
+}
+
+/** Bounds a hang. */
+const maxTries = 100;
+
+/** As wallets do, asks again while the store says that it is busy: on a busy machine any call may have to wait too long. */
+async function unlessBusy(call: () => Promise<RpcAnswer>): Promise<RpcAnswer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await call();
+    if (answer.error?.data?.['reason'] !== 'USAGE_STORE_BUSY' || tries === maxTries) return answer;
+  }
 }
 
 /** The control: an honest account's operation is signed and mined. */

@@ -24,6 +24,7 @@ import {
   sorted,
   startMs,
 } from '../../conformance/usage-requests.js';
+import { arrow, drawnIn } from '../../support/drawn-states.js';
 import { runs } from '../../support/property.js';
 
 /** Rows in memory that outlive the processes over them. A process whose turn is one of `deaths` ends before or after it. */
@@ -50,6 +51,7 @@ function aPlace() {
 
   return {
     rows,
+    take,
     steps: () => stepsTo(rows.chain.cursor, joinParts(steps)),
     open: () => open,
     process(dies: () => 'before' | 'after' | 'not') {
@@ -200,4 +202,35 @@ test('whatever processes die and come between, a long step is carried out once, 
     ),
     runs(60),
   );
+});
+
+test('a step takes the arrows that are drawn in step-parts.ts', async () => {
+  type Result = { readonly isTaken: false } | { readonly isTaken: true; readonly isDone: boolean };
+  const stateAfter = (result: Result): string => {
+    if (!result.isTaken) return 'dropped';
+    return result.isDone ? 'taken' : 'open';
+  };
+  const { place } = await prepared();
+  const advance = (step: FollowerStep, from?: OpenStep) =>
+    stateAfter(place.rows.turn((turn) => turn.advance(step, from), place.take));
+  const short = aStep(2, deposit.next, { released: [key(0)] });
+  const openStep = (): OpenStep => ({ step: long, ...place.rows.chain.open! });
+  const open = advance(long);
+  const beside = advance(short);
+  while (openStep().done < many - itemsPerPart) expect(advance(long, openStep())).toBe('open');
+  const last = advance(long, openStep());
+  const stale = advance(short);
+  const only = advance(aStep(3, long.next, {}));
+  advance({ ...aStep(2, aStep(3, long.next, {}).next, { takesBackAfter: 2 }), next: long.next });
+  const isUndone = !place.steps().some(({ next }) => next.blockNumber === 3);
+  expect(
+    [
+      arrow('decided', 'the first of several parts', open),
+      arrow('decided', 'another step is open', beside),
+      arrow('open', 'the last part', last),
+      arrow('decided', 'the cursor has moved', stale),
+      arrow('decided', 'the only part', only),
+      arrow('taken', 'a step with takesBackAfter below it', isUndone ? 'undone' : 'taken'),
+    ].toSorted(),
+  ).toEqual(drawnIn('core/usage/step-parts.ts'));
 });
