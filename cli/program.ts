@@ -99,7 +99,7 @@ function addNames(program: Command, { commands }: Listed): Command {
 
 type Add = (program: Command, terminal: Terminal, endpoints: readonly ApiEndpoint[]) => void;
 
-/** With the heading of the help, what a newcomer needs first. */
+/** In the order of the help, each with its heading: what a newcomer needs comes first. */
 const commandRows: readonly (readonly [heading: string, load: () => Promise<Add>])[] = [
   ['How it is:', async () => (await import('./commands/status.js')).addStatus],
   ['How it is:', async () => (await import('./commands/doctor.js')).addDoctor],

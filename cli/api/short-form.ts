@@ -20,7 +20,7 @@ export type Row = {
   readonly of?: Partial<Readonly<Record<PolicyType, string>>>;
   /** What is written besides. */
   readonly adds?: Spec;
-  /** Of each text that was given, and what rows before it wrote. Throws INVALID_INPUT, which names `flag`. */
+  /** Reads each text that was given; `spec` is what rows before this one wrote. Throws INVALID_INPUT, which names `flag`. */
   readonly read?: (text: string, flag: string, spec: Spec) => unknown;
   readonly isList?: true;
   readonly choices?: readonly string[];
@@ -33,7 +33,7 @@ export type Row = {
 export type ShortForm = {
   readonly kind: Kind;
   readonly rows: readonly Row[];
-  /** What is not said otherwise. */
+  /** Defaults of the spec. */
   readonly usual: Spec;
   /** A name, where none is given. */
   readonly nameOf?: (spec: Spec) => string;

@@ -38,7 +38,7 @@ type Options = ServerOptions & {
 
 const isWithout = (name: string) => (data: unknown) => isObject(data) && data[name] !== true;
 
-/** Checks that failed: exit code 1. */
+/** Whether the answer of a check is a no: exit code 1. */
 const saysNo: Readonly<Record<string, (data: unknown) => boolean>> = {
   testPolicyWebhook: isWithout('wouldPass'),
   testNotification: isWithout('delivered'),

@@ -90,7 +90,10 @@ function keepManifests(
   writeManifests(terminal, manifests, target, address);
 }
 
-/** Only `deploy` is for a contract that is not there, or not yet its owner's; taking out is allowed whatever is wrong with it, and so is taking a right away. */
+/**
+ * Only `deploy` works where there is no contract, or one that is not its owner's yet. Whatever is wrong with a contract, money may be taken
+ * out of it, and a signer may be removed.
+ */
 function requireSound(wanted: Wanted, facts: Facts, verb: Verb): void {
   const { contract, address } = facts;
   const [finding] = findingsOf(wanted, facts);

@@ -163,7 +163,7 @@ function stakeLevels(
   return { stake, unstakeDelaySeconds };
 }
 
-/** Its keys are public, and so is the money. */
+/** The dev chain: its keys are public, and so is its money. */
 const devChainId = 31337;
 
 function requireDeployable({ wanted }: Target, { unaudited }: Options, { contract }: Facts): void {

@@ -58,6 +58,11 @@ export function time(instant: string): string {
   return moment.format(new Date(instant));
 }
 
+/** As a field for a time writes it, in the reader's time zone. Empty for what is not a time: a link may hold anything. */
+export function fieldTime(instant = ''): string {
+  return Number.isNaN(Date.parse(instant)) ? '' : time(instant).slice(0, 16).replace(' ', 'T');
+}
+
 export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** `0x1234…abcd`; the whole one belongs into a `title`. */

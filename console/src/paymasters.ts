@@ -3,7 +3,7 @@ import { call, type Live, useLive } from './api.js';
 import type { Choice } from './parts/parts.js';
 import type { Objects } from './records.js';
 
-/** Of what a token sees that has the scope read. */
+/** As a token with the scope read sees it. */
 type Spec = Extract<Objects['paymasters'], { readonly status: unknown }>['spec'];
 
 /** `object` is the name of its resource. A token without the scope read sees its names, its chain and whether it is suspended. */
@@ -12,11 +12,11 @@ export type Known = Pick<Spec, 'name' | 'chainId'> &
     readonly object: string;
     readonly paymasterId: string;
     readonly isSuspended: boolean;
-    /** Others that declare fields of it. */
+    /** Who else declares fields of it. */
     readonly managers: readonly string[];
-    /** Set while it pays for anything. */
+    /** Why it pays for calls of any contract, while it does. */
     readonly open?: string;
-    /** Set while it serves nothing. */
+    /** Why it serves nothing, while it does not. */
     readonly down?: string;
   };
 

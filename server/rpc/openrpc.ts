@@ -3,7 +3,7 @@ import { rpcRows } from '../../core/error-codes.js';
 import { errorReasons } from '../../core/error-reasons.js';
 import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
 import { refusals } from '../../core/refusal.js';
-import { arrayOf, reference } from '../../core/schema/json-schema.js';
+import { arrayOf, reference, type JsonSchema } from '../../core/schema/json-schema.js';
 import type { ServedMethods } from './methods.js';
 import { rpcExamples, type RpcExample } from './openrpc-examples.js';
 import { answerSchemas } from './openrpc-answers.js';
@@ -54,7 +54,7 @@ const context = { ...parameter('context', 'Context'), required: false };
 const erc7677Params = [operation, entryPoint, parameter('chainId', 'Quantity'), context];
 
 const ofBundlers = 'Passed to the bundlers of spec.bundlers of the Chain, whose errors keep code and data.';
-const found = { name: 'result', schema: { type: ['object', 'null'] } };
+const found = result({ type: ['object', 'null'] });
 
 type Description = { readonly summary: string; readonly params: readonly object[]; readonly result: object };
 
@@ -65,13 +65,13 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
       'with the context of pm_getPaymasterData: then the answer is OperationFields, a refusal is error -32501, and of each gas limit the larger ' +
       'of given and found is signed, unless calculateGasLimits says true (those found) or false (those given). In mode ERC20 a refusal is an error, too.',
     params: [operation, modeOrEntryPoint, context],
-    result: { name: 'result', schema: { oneOf: [reference('Sponsorship'), reference('OperationFields')] } },
+    result: result({ oneOf: [reference('Sponsorship'), reference('OperationFields')] }),
   },
   pm_getFeeQuoteOrData: {
     summary:
       'Mode ERC20: what the operation may cost at most in each token. Mode SPONSORED: the same as pm_sponsorUserOperation.',
     params: [operation, parameter('mode', 'QuoteMode')],
-    result: { name: 'result', schema: { oneOf: [reference('Sponsorship'), reference('FeeQuotes')] } },
+    result: result({ oneOf: [reference('Sponsorship'), reference('FeeQuotes')] }),
   },
   pm_getPaymasterStubData: {
     summary: 'ERC-7677: data of the final shape for gas estimation, signed by nobody. Reserves nothing.',
@@ -89,10 +89,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
       'Every rule, call, counter and deposit that decides about an operation, in mode ERC20 the tokens, their prices, the fee and whether ' +
       'it would be paid, and what would make it pass. Reserves nothing. Needs the header authToken.',
     params: [operation, parameter('mode', 'ExplainMode')],
-    result: {
-      name: 'result',
-      schema: { oneOf: [reference('Explanation'), reference('TokenExplanation')] },
-    },
+    result: result({ oneOf: [reference('Explanation'), reference('TokenExplanation')] }),
   },
   pm_chainId: {
     summary: 'The chain of the paymaster.',
@@ -102,7 +99,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   pm_supportedEntryPoints: {
     summary: 'The EntryPoints that the paymaster signs for.',
     params: [],
-    result: { name: 'result', schema: arrayOf(reference('Address')) },
+    result: result(arrayOf(reference('Address'))),
   },
   pm_supportedERC20Tokens: {
     summary:
@@ -153,12 +150,12 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   eth_supportedEntryPoints: {
     summary: 'As pm_supportedEntryPoints.',
     params: [],
-    result: { name: 'result', schema: arrayOf(reference('Address')) },
+    result: result(arrayOf(reference('Address'))),
   },
   eth_estimateUserOperationGas: {
     summary: `${ofBundlers} Only with paymaster data of this address: those of pm_getPaymasterStubData, or signed ones while they are promised. An operation that names no paymaster is estimated with the stub of pm_supportedERC20Tokens.`,
     params: [operation, entryPoint, { ...parameter('stateOverrides', 'StateOverrides'), required: false }],
-    result: { name: 'result', schema: { type: 'object' } },
+    result: result({ type: 'object' }),
   },
   eth_sendUserOperation: {
     summary: `${ofBundlers} Only exactly an operation that was signed here; any other is error OPERATION_NOT_OURS, whose reason says what is wrong.`,
@@ -178,7 +175,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   pimlico_getUserOperationGasPrice: {
     summary: `${ofBundlers} Fees that the bundler takes, where it knows the method.`,
     params: [],
-    result: { name: 'result', schema: { type: 'object' } },
+    result: result({ type: 'object' }),
   },
 };
 
@@ -198,8 +195,9 @@ function parameter(name: string, schema: string) {
   return { name, required: true, schema: reference(schema) };
 }
 
-function result(schema: string): object {
-  return { name: 'result', schema: reference(schema) };
+/** `schema`: the name of one, or itself. */
+function result(schema: string | JsonSchema): object {
+  return { name: 'result', schema: typeof schema === 'string' ? reference(schema) : schema };
 }
 
 /** Every code once; `data.reason` distinguishes errors with the same code. */

@@ -1,5 +1,5 @@
 import { useLive } from '../api.js';
-import { count, words } from '../format.js';
+import { count, fieldTime, words } from '../format.js';
 import { Filter } from '../parts/filter.js';
 import { type Choice, Select } from '../parts/parts.js';
 import { choicesOf, usePaymasters } from '../paymasters.js';
@@ -106,7 +106,7 @@ function Moment({
       <span>{label}</span>
       <input
         type="datetime-local"
-        value={localOf(value)}
+        value={fieldTime(value)}
         onChange={({ currentTarget }) => {
           const at = Date.parse(currentTarget.value);
           step({ [name]: Number.isNaN(at) ? undefined : new Date(at).toISOString() });
@@ -114,14 +114,6 @@ function Moment({
       />
     </label>
   );
-}
-
-const local = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short' });
-
-/** As the browser's field for a time has it. A link may hold anything. */
-function localOf(instant = ''): string {
-  const at = Date.parse(instant);
-  return Number.isNaN(at) ? '' : local.format(at).replace(' ', 'T');
 }
 
 /** What happened in the time of the filters, by one property; whole months, since only the names are wanted. */

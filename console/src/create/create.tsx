@@ -121,7 +121,6 @@ function StepForm({ step, like }: { readonly step: StepName; readonly like: Know
           )
         }
         onType={(entered) => enter(step, entered, false)}
-        onDone={() => undefined}
         send={async (entered) => {
           const planned = plannedOf({ ...draft.peek().values, [step]: entered });
           const own = planned.find((each) => each.step === step);

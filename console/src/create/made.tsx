@@ -61,7 +61,7 @@ export function Made({
 }
 
 function TryWebhook({ policy }: { readonly policy: Policy }) {
-  const { outcome, run } = useOutcome(() => undefined);
+  const { outcome, run } = useOutcome();
   const [key, setKey] = useState<string>();
   const show: Change = async () => {
     setKey((await call<Answers['getPaymasterPolicyKey']>(`/manage/v1/policies/${policy.name}/key`)).key);

@@ -46,7 +46,7 @@ export function totalOf(sums: readonly Sum[]): Sum {
   return sums.reduce(plus, none);
 }
 
-/** What groups leave out, or undefined: not every operation has an account that is known. */
+/** What is in no group, since not every operation has a known account. Undefined: nothing is left. */
 export function restOf(total: Sum, sums: readonly Sum[]): Sum | undefined {
   const named = totalOf(sums);
   const tokens = named.tokens.map((token) => ({ ...token, amount: -token.amount }));

@@ -45,7 +45,6 @@ export function BuildCall({
     <OpenForm
       title="Build one: a call of a contract"
       button="Build"
-      onDone={() => undefined}
       send={async ({ sender = '', ...given }) => {
         const { AbiCoder, Interface } = await encoding();
         // The page may still be loading it.

@@ -54,7 +54,7 @@ export function InView({ of, children }: { readonly of: unknown; readonly childr
 export type Change = () => Promise<string | Said | undefined>;
 
 /** Runs a change and keeps what came of it. Until it has ended no other one begins: a double click must not send it twice. */
-export function useOutcome(onDone: () => void) {
+export function useOutcome(onDone?: () => void) {
   const [outcome, setOutcome] = useState<Outcome>();
   const isRunning = useRef(false);
   const run = async (change: Change): Promise<void> => {
@@ -68,7 +68,7 @@ export function useOutcome(onDone: () => void) {
     } finally {
       isRunning.current = false;
     }
-    onDone();
+    onDone?.();
   };
   return { outcome, run };
 }
@@ -97,7 +97,7 @@ export function Form({
   readonly beside?: ComponentChildren;
   readonly onType?: (values: Values) => void;
   readonly send: (values: Values) => ReturnType<Change>;
-  readonly onDone: () => void;
+  readonly onDone?: () => void;
   readonly children: ComponentChildren;
 }) {
   const { outcome = failed && { error: failed }, run } = useOutcome(onDone);
@@ -244,7 +244,7 @@ export function Boxes({
   );
 }
 
-/** What a pattern takes, for the browser's own message. */
+/** What a pattern takes, in the words of the message at its field. */
 const expected: Readonly<Record<string, string>> = {
   '[0-9]+': 'a whole number',
   '[0-9]+([.][0-9]+)?': 'a number, such as 0.5',

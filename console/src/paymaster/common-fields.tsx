@@ -1,6 +1,7 @@
-import { Field, Options } from '../parts/form.js';
-import type { Policy } from '../records.js';
+import { Field, OpenForm, Options } from '../parts/form.js';
+import type { Contract, Policy } from '../records.js';
 import type { RuleKind } from './kinds.js';
+import { closeChange } from './objects.js';
 
 export const enforcements = { Enforce: 'refuse', Shadow: 'count alone (Shadow)' };
 
@@ -27,12 +28,24 @@ export function CommonFields({
   );
 }
 
-/** Who else keeps the object as it is. The server decides for each field, and answers the YAML to commit. */
-export function Owner({
-  of: { createdBy, managedBy },
-}: {
-  readonly of: Pick<Policy, 'createdBy' | 'managedBy'>;
+/** The form that changes an object. It is open while the address names the object. */
+export function ChangeForm({
+  of,
+  children,
+  ...form
+}: Omit<Parameters<typeof OpenForm>[0], 'title' | 'onClose' | 'managedBy'> & {
+  readonly of: Policy | Contract;
 }) {
+  return (
+    <OpenForm title={`Change “${of.spec.name}”`} onClose={closeChange} managedBy={of.managedBy} {...form}>
+      <Owner of={of} />
+      {children}
+    </OpenForm>
+  );
+}
+
+/** Who else keeps the object as it is. The server decides for each field, and answers the YAML to commit. */
+function Owner({ of: { createdBy, managedBy } }: { readonly of: Pick<Policy, 'createdBy' | 'managedBy'> }) {
   const names = managedBy.map(({ manager }) => manager).join(' and ');
   const widens = managedBy.some(({ fields }) => fields.includes('spec.active'));
   return (

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answers } from '../answers.js';
-import { call, can } from '../api.js';
+import { call, can, useAsked } from '../api.js';
 import { confirmed } from '../parts/confirmed.js';
 import { Copy, Snippet } from '../parts/copy.js';
-import { type Change, OpenForm, Options, OutcomeNote, useOutcome } from '../parts/form.js';
-import { Card, Facts } from '../parts/parts.js';
+import { InView, OpenForm, Options } from '../parts/form.js';
+import { Card, Facts, Note } from '../parts/parts.js';
 import { apiKeyOf, type Known, type OfPaymaster } from '../paymasters.js';
 import { snippets } from './snippets.js';
 
@@ -27,13 +27,9 @@ export function Connection({
   readonly paymaster: Known;
   readonly isShown?: boolean;
 }) {
-  const [apiKey, setKey] = useState<string>();
-  const { outcome, run } = useOutcome(() => undefined);
-  const show: Change = async () => {
-    setKey(await apiKeyOf(object));
-    return undefined;
-  };
-  useEffect(() => void (isShown && run(show)), []);
+  const { ask, forget, data: apiKey, error } = useAsked<string>();
+  const show = () => ask(() => apiKeyOf(object));
+  useEffect(() => void (isShown && show()), []);
   const url = `${location.origin}/api/v1/${chainId}/${apiKey ?? 'API_KEY'}`;
   return (
     <>
@@ -58,13 +54,13 @@ export function Connection({
           ],
         ]}
       </Facts>
-      <OutcomeNote outcome={outcome} />
+      <InView of={error}>{error && <Note kind="error">{error.message}</Note>}</InView>
       {can() && (
         <p>
           <button
             type="button"
             aria-pressed={apiKey !== undefined}
-            onClick={() => (apiKey === undefined ? void run(show) : setKey(undefined))}
+            onClick={() => (apiKey === undefined ? void show() : forget())}
           >
             {apiKey === undefined ? 'Show the apiKey' : 'Hide the apiKey'}
           </button>

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { call, can, useLive } from '../api.js';
-import { OpenForm, OutcomeNote, useOutcome, valuesOf } from '../parts/form.js';
+import { OutcomeNote, useOutcome, valuesOf } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Badge, Card, Note, Shown, Table } from '../parts/parts.js';
 import { type Known, listOf, type OfPaymaster } from '../paymasters.js';
 import type { Contract } from '../records.js';
 import { route } from '../route.js';
-import { Owner } from './common-fields.js';
+import { ChangeForm } from './common-fields.js';
 import { checkedMethods, MethodChoices, NewContract } from './new-contract.js';
-import { Actions, closeChange, type Verbs } from './objects.js';
+import { Actions, type Verbs } from './objects.js';
 import { type Proposed, WouldRefuse } from './would-refuse.js';
 
 /** The contracts of a paymaster, and the methods that it pays for. */
@@ -110,10 +110,8 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
     spec: { ...spec, whitelistedMethods: checkedMethods(values) },
   });
   return (
-    <OpenForm
-      title={`Change “${spec.name}”`}
-      onClose={closeChange}
-      managedBy={contract.managedBy}
+    <ChangeForm
+      of={contract}
       onDone={onDone}
       beside={isStricter && <WouldRefuse proposed={proposed} />}
       send={async (values) => {
@@ -125,7 +123,6 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
         return `Of “${spec.name}” calls of ${whitelistedMethods.join(', ') || 'no method'} are paid for.`;
       }}
     >
-      <Owner of={contract} />
       {chosen.length > 0 && (
         <div class="wide">
           <Note kind="warn">
@@ -144,6 +141,6 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
           empty="Its methods are not known yet."
         />
       </div>
-    </OpenForm>
+    </ChangeForm>
   );
 }

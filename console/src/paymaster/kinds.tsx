@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { exact, time } from '../format.js';
+import { exact, fieldTime, time } from '../format.js';
 import { Boxes, Field, Labelled, Options } from '../parts/form.js';
 import type { Policy } from '../records.js';
 import { limitWords } from './limit-words.js';
@@ -163,19 +163,14 @@ function TimeField({
       label={`${label} (left empty: no bound)`}
       name={name}
       type="datetime-local"
-      value={localOf(value)}
+      value={fieldTime(value)}
       isOptional
     />
   );
 }
 
-/** As such a field writes it, in the reader's time zone. */
-function localOf(instant: string | undefined): string {
-  return instant === undefined ? '' : time(instant).slice(0, 16).replace(' ', 'T');
-}
-
 /** What was not touched stays to the millisecond. */
 function instantOf(local: string | undefined, present: string | undefined): string | undefined {
   if (!local) return undefined;
-  return local === localOf(present) ? present : new Date(local).toISOString();
+  return local === fieldTime(present) ? present : new Date(local).toISOString();
 }

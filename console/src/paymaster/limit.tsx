@@ -6,11 +6,10 @@ import { Field, OpenForm, Options } from '../parts/form.js';
 import { Note } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
 import type { Limit, Policy } from '../records.js';
-import { CommonFields, enforcements, Owner } from './common-fields.js';
+import { ChangeForm, CommonFields, enforcements } from './common-fields.js';
 import { create, newPolicyOf } from './create-object.js';
 import { ruleKinds } from './kinds.js';
 import { units } from './limit-words.js';
-import { closeChange } from './objects.js';
 import { type Proposed, WouldRefuse } from './would-refuse.js';
 
 /** What was typed. */
@@ -37,7 +36,7 @@ export function ChangeLimit({
   const [edit, setEdited] = useState<Edit>({});
   /** Added to the newest state: two changes may come before the form is drawn again. */
   const also = (more: Edit): void => setEdited((last) => ({ ...last, ...more }));
-  const { id, name, spec, managedBy } = policy;
+  const { id, name, spec } = policy;
   const { spendingLimit } = spec;
   if (spendingLimit === undefined) return null;
   const present = {
@@ -80,10 +79,8 @@ export function ChangeLimit({
     };
   };
   return (
-    <OpenForm
-      title={`Change “${spec.name}”`}
-      onClose={closeChange}
-      managedBy={managedBy}
+    <ChangeForm
+      of={policy}
       onDone={onDone}
       beside={isStricter && <WouldRefuse proposed={proposed} />}
       send={async (values) => {
@@ -98,7 +95,6 @@ export function ChangeLimit({
         return `“${spec.name}” ${allows} from now on.${each}${alone}${told}`;
       }}
     >
-      <Owner of={policy} />
       <Amount
         label={`New threshold, instead of ${present.threshold || 'none'}`}
         name="threshold"
@@ -143,7 +139,7 @@ export function ChangeLimit({
           <Note kind="warn">{forgotten(used.find(({ policy }) => policy === id))}</Note>
         </div>
       )}
-    </OpenForm>
+    </ChangeForm>
   );
 }
 

@@ -6,10 +6,9 @@ import { type Change, Field, OpenForm, Options } from '../parts/form.js';
 import type { Known } from '../paymasters.js';
 import type { Policy } from '../records.js';
 import { choose, route } from '../route.js';
-import { CommonFields, Owner } from './common-fields.js';
+import { ChangeForm, CommonFields } from './common-fields.js';
 import { create, newPolicyOf } from './create-object.js';
 import { kindOf, type RuleKind, ruleKinds } from './kinds.js';
-import { closeChange } from './objects.js';
 
 type Spec = Policy['spec'];
 type PolicyType = Spec['policyType'];
@@ -81,10 +80,8 @@ export function ChangeRule({ policy, onDone }: { readonly policy: Policy; readon
   const { name, spec } = policy;
   const kind = kindOf(spec.policyType);
   return (
-    <OpenForm
-      title={`Change “${spec.name}”`}
-      onClose={closeChange}
-      managedBy={policy.managedBy}
+    <ChangeForm
+      of={policy}
       onDone={onDone}
       send={async (values) => {
         const patch = patchOf(spec, kind, values);
@@ -93,10 +90,9 @@ export function ChangeRule({ policy, onDone }: { readonly policy: Policy; readon
         return `“${spec.name}” is changed.`;
       }}
     >
-      <Owner of={policy} />
       {kind.fields?.(spec)}
       <CommonFields kind={kind} spec={spec} />
-    </OpenForm>
+    </ChangeForm>
   );
 }
 
