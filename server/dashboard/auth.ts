@@ -18,7 +18,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { given } from '../../core/units/given.js';
 import type { LastSeen } from './last-seen.js';
-import { endOf, familyOf, isExpired } from './token-family.js';
+import { endOf, familyOf, isExpired, isLive } from './token-family.js';
 
 /** The caller: one token of one organisation. Everything that it may access is in `namespace`. */
 export type Principal = {
@@ -217,10 +217,6 @@ function principalOfObject(
 
 function createdAt({ metadata }: DashboardToken): number {
   return Date.parse(metadata.creationTimestamp);
-}
-
-function isLive(object: Organisation | Paymaster | DashboardToken): boolean {
-  return object.metadata.deletionTimestamp === undefined;
 }
 
 function equalHash(left: string, right: string): boolean {

@@ -1,4 +1,5 @@
 import type { DashboardToken, TokenParent } from '../../core/resources/dashboard-token.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import { given } from '../../core/units/given.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -37,7 +38,8 @@ function heldOf({ name, sha256, expiresAt, parent }: Omit<HeldToken, 'uid'>, uid
   return { name, sha256, uid, ...given({ expiresAt, parent }) };
 }
 
-function isLive({ metadata }: Organisation | DashboardToken): boolean {
+/** Not one that is being deleted, which finalizers may delay. */
+export function isLive({ metadata }: AnyResource): boolean {
   return metadata.deletionTimestamp === undefined;
 }
 
