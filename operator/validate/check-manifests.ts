@@ -190,7 +190,7 @@ function createStillClock(): { readonly clock: Clock; advance(): void } {
   };
 }
 
-/** What the operator has besides the manifests, for a check that contacts nobody: chains, prices, keys and Secrets. */
+// What the operator has besides the manifests, for a check that contacts nobody: chains, prices, keys and Secrets.
 
 /** Nobody is asked, so every condition about a chain stays Unknown and says nothing for or against a manifest. */
 const noChainFacts: ChainFacts = {

@@ -164,7 +164,7 @@ async function readReports(
   );
 }
 
-// What was read from the chain about a mined operation, turned into evidence. Nothing is read here.
+// From here on nothing is read: what the chain has shown about a mined operation becomes evidence.
 
 /** What the operation's transaction says about the promise that it carries. Undefined transaction: no node shows it. */
 function bytesOf(source: Source, operation: MinedOperation, transaction: Transaction | undefined): Bytes {
