@@ -23,12 +23,12 @@ export class EncodingUnknown extends Error {
 }
 
 /**
- * The body of an answer as UTF-8 text, expanded where its header `content-encoding` says so. Throws BodyTooLarge beyond `mostBytes`,
+ * The body of an answer as UTF-8 text, expanded where its header `content-encoding` says so. Throws BodyTooLarge beyond `maxBytes`,
  * counted after expanding, EncodingUnknown, or the error of the network or of the compressed data.
  */
 export async function readBody(
   body: Readable,
-  mostBytes: number,
+  maxBytes: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Promise<string> {
   const chunks: Buffer[] = [];
@@ -36,7 +36,7 @@ export async function readBody(
   for await (const chunk of expanded(body, headers['content-encoding'])) {
     size += chunk.length;
     // Leaving the loop destroys the body and with it the connection.
-    if (size > mostBytes) throw new BodyTooLarge();
+    if (size > maxBytes) throw new BodyTooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -29,7 +29,7 @@ export type Listed = {
   readonly rows?: readonly number[];
 };
 
-export function listOf(command: Command, rows?: ReadonlyMap<string, readonly number[]>): Listed {
+export function listCommand(command: Command, rows?: ReadonlyMap<string, readonly number[]>): Listed {
   const help = command.createHelp();
   return {
     name: command.name(),
@@ -54,7 +54,7 @@ export function listOf(command: Command, rows?: ReadonlyMap<string, readonly num
     choices: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
     commands: help.visibleCommands(command).map((each) => {
       const of = rows?.get(each.name());
-      return { ...listOf(each), ...(of && { rows: of }) };
+      return { ...listCommand(each), ...(of && { rows: of }) };
     }),
   };
 }
@@ -63,13 +63,13 @@ export function listOf(command: Command, rows?: ReadonlyMap<string, readonly num
 export function completionLines(program: Listed, words: readonly string[]): string {
   const before = words.slice(0, -1);
   const command = before.reduce((at, word) => at.commands.find(({ name }) => name === word) ?? at, program);
-  return offersOf(command, before.at(-1))
+  return listOffers(command, before.at(-1))
     .filter((offer) => offer.startsWith(words.at(-1) ?? ''))
     .map((offer) => `${offer}\n`)
     .join('');
 }
 
-function offersOf({ options, commands, choices }: Listed, previous: string | undefined): readonly string[] {
+function listOffers({ options, commands, choices }: Listed, previous: string | undefined): readonly string[] {
   const option = options.find(({ flags }) => previous !== undefined && flags.includes(previous));
   if (option?.values !== undefined) return option.values;
   return [

@@ -6,7 +6,7 @@ import { SettingsError } from '../core/settings.js';
 import { printableLines } from '../core/terminal-text.js';
 import { findRoot } from '../standalone/root.js';
 import { readEndpoints, type ApiEndpoint } from './api/endpoints.js';
-import { completionLines, listOf, type Listed } from './command-list.js';
+import { completionLines, listCommand, type Listed } from './command-list.js';
 import { helpAsked, renderHelp } from './help-page.js';
 import { Refused, type Terminal } from './terminal.js';
 
@@ -32,7 +32,7 @@ export async function runCommand(
     await (await createProgram(terminal, args[0], known)).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    const code = exitCodeOf(error);
+    const code = findExitCode(error);
     if (code === undefined) throw error;
     // The library has shown its own errors.
     if (error instanceof Error && !(error instanceof CommanderError) && error.message !== '')
@@ -79,11 +79,11 @@ async function addAll(program: Command, terminal: Terminal): Promise<Command> {
   }
   program
     .command('complete [words...]', { hidden: true })
-    .action((words: readonly string[]) => terminal.out(completionLines(listOf(program), words)));
+    .action((words: readonly string[]) => terminal.out(completionLines(listCommand(program), words)));
   program
     .command('known', { hidden: true })
     .action(() =>
-      terminal.out(JSON.stringify({ program: listOf(program, rows), endpoints } satisfies Known)),
+      terminal.out(JSON.stringify({ program: listCommand(program, rows), endpoints } satisfies Known)),
     );
   return program;
 }
@@ -119,7 +119,7 @@ const commandRows: readonly (readonly [heading: string, load: () => Promise<Add>
 ];
 
 /** Undefined for a mistake of ours. */
-function exitCodeOf(error: unknown): number | undefined {
+function findExitCode(error: unknown): number | undefined {
   // A noun without a verb shows the help, and is wrong usage all the same.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof Refused) return 1;

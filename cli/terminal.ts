@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { DomainError, messageOf } from '../core/errors.js';
+import { DomainError, errorMessage } from '../core/errors.js';
 import { printable, printableJson, printableLines } from '../core/terminal-text.js';
 import { renderYaml } from '../adapters/manifests/yaml.js';
 
@@ -68,7 +68,7 @@ export function readInput(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   }
 }
 

@@ -284,7 +284,7 @@ export const errorCodes = {
 } as const satisfies Record<string, Row>;
 export type ErrorCode = keyof typeof errorCodes;
 
-export function restRowOf(code: ErrorCode): RestRow {
+export function findRestRow(code: ErrorCode): RestRow {
   const row: Row = errorCodes[code];
   return row.rest ?? errorCodes.INTERNAL.rest;
 }

@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** A reason that another table has: see {@link reasonOf}. */
+/** A reason that another table has: see {@link asReason}. */
 export type OtherReason = string & { readonly [brand]: 'OtherReason' };
 
 type Row = {
@@ -85,6 +85,6 @@ export function remedyOfReason(reason: string): string | undefined {
 }
 
 /** Marks a reason that comes from another table: of a refusal, a condition, or another process. */
-export function reasonOf(reason: string): OtherReason {
+export function asReason(reason: string): OtherReason {
   return reason as OtherReason;
 }

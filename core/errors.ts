@@ -97,18 +97,18 @@ export function formatProblem({ field, expected, value }: Problem): string {
   return `${field} must be ${expected}${value === undefined ? '' : `, got ${value}`}`;
 }
 
-const mostQuoted = 80;
+const maxQuotedLength = 80;
 
 /** Short JSON of an untrusted value for a message: at most 80 characters. */
 export function quote(value: unknown): string {
-  const text = textOf(value);
-  return text.length > mostQuoted ? `${text.slice(0, 77)}...` : text;
+  const text = quoteValue(value);
+  return text.length > maxQuotedLength ? `${text.slice(0, 77)}...` : text;
 }
 
-function textOf(value: unknown): string {
+function quoteValue(value: unknown): string {
   if (typeof value === 'bigint') return value.toString();
   // Callers send long ones, of which only the beginning is shown.
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, mostQuoted));
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, maxQuotedLength));
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
@@ -122,7 +122,7 @@ export function isDomainError(error: unknown, code?: ErrorCode): error is Domain
 }
 
 /** The message of a thrown value, which need not be an Error. */
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

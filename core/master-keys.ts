@@ -41,12 +41,12 @@ export type KeyAnnouncements = {
 /**
  * 16 hex digits that name a key. They are a keyed hash of a random 256-bit key, so they reveal nothing about the key.
  */
-export function fingerprintOf(key: Uint8Array): string {
+export function deriveFingerprint(key: Uint8Array): string {
   return createHmac('sha256', key).update('fingerprint of a paymaster master key').digest('hex').slice(0, 16);
 }
 
-export function announcementOf({ apiKeys, webhook }: MountedKeys): KeyAnnouncement {
-  return { apiKeys: fingerprintsOf(apiKeys), webhook: fingerprintsOf(webhook) };
+export function createAnnouncement({ apiKeys, webhook }: MountedKeys): KeyAnnouncement {
+  return { apiKeys: deriveFingerprints(apiKeys), webhook: deriveFingerprints(webhook) };
 }
 
 export function isSameAnnouncement(a: KeyAnnouncement | undefined, b: KeyAnnouncement | undefined): boolean {
@@ -67,7 +67,7 @@ const previousFiles = { apiKeys: 'master-previous.key', webhook: 'webhook-master
 const kinds = ['apiKeys', 'webhook'] as const;
 
 export function decideKeys(announced: KeyAnnouncement | undefined, mounted: MountedKeys): KeyDecision {
-  const next = announcementOf(mounted);
+  const next = createAnnouncement(mounted);
   if (announced === undefined) return { kind: 'announce', next };
   const lacking = kinds.filter((kind) => !next[kind].includes(announced[kind][0] ?? ''));
   if (lacking.length > 0) return { kind: 'refuse', lacking: lacking.map((kind) => previousFiles[kind]) };
@@ -84,7 +84,7 @@ export function selectKeys(
   announced: readonly string[],
   known: readonly Uint8Array[],
 ): { readonly found: readonly Uint8Array[]; readonly lacking: readonly string[] } {
-  const byFingerprint = new Map(known.map((key) => [fingerprintOf(key), key]));
+  const byFingerprint = new Map(known.map((key) => [deriveFingerprint(key), key]));
   const found = announced.flatMap((each) => byFingerprint.get(each) ?? []);
   return { found, lacking: announced.filter((each) => !byFingerprint.has(each)) };
 }
@@ -110,10 +110,10 @@ export function leaderKeys(announced: KeyAnnouncement, mounted: MountedKeys): Ma
 
 /** The key in force, then the other one; nothing when the key in force is missing. */
 function inFront(fingerprint: string | undefined, keys: readonly Uint8Array[]): readonly Uint8Array[] {
-  const first = keys.find((key) => fingerprintOf(key) === fingerprint);
-  return first === undefined ? [] : [first, ...keys.filter((key) => fingerprintOf(key) !== fingerprint)];
+  const first = keys.find((key) => deriveFingerprint(key) === fingerprint);
+  return first === undefined ? [] : [first, ...keys.filter((key) => deriveFingerprint(key) !== fingerprint)];
 }
 
-function fingerprintsOf(keys: readonly Uint8Array[]): readonly string[] {
-  return [...new Set(keys.map(fingerprintOf))];
+function deriveFingerprints(keys: readonly Uint8Array[]): readonly string[] {
+  return [...new Set(keys.map(deriveFingerprint))];
 }

@@ -333,7 +333,7 @@ const remedies = {
 } as const;
 type RefusalCause = keyof typeof remedies;
 
-export function remedyOf({ reason, cause, remedy }: Refusal): string {
+export function refusalRemedy({ reason, cause, remedy }: Refusal): string {
   if (remedy !== undefined) return remedy;
   return cause === undefined ? refusals[reason].remedy : remedies[cause];
 }

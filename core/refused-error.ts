@@ -1,4 +1,4 @@
-import { reasonOf } from './error-reasons.js';
+import { asReason } from './error-reasons.js';
 import { DomainError } from './errors.js';
 import { refusals, type Refusal, type RefusalRow } from './refusal.js';
 
@@ -12,7 +12,7 @@ export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: 
   const isShown = (isPayer && namesHost !== true) || isForCaller === true;
   const message = isShown ? `${text} (${detail})` : text;
   return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
-    reason: reasonOf(reason),
+    reason: asReason(reason),
     detail,
     ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
     ...(call === undefined ? {} : { call }),

@@ -18,7 +18,9 @@ export function printableLines(text: string): string {
 /** The same JSON, with such characters written as escapes: two of them for a character beyond U+FFFF. */
 export function printableJson(json: string): string {
   return json.replace(obeyedInJson, (character) =>
-    Array.from({ length: character.length }, (_, i) => escapeOf('u', 4, character.charCodeAt(i))).join(''),
+    Array.from({ length: character.length }, (_, i) => formatEscape('u', 4, character.charCodeAt(i))).join(
+      '',
+    ),
   );
 }
 
@@ -26,10 +28,10 @@ export function printableJson(json: string): string {
 export function printableYaml(yaml: string): string {
   return yaml.replace(obeyedInJson, (character) => {
     const point = character.codePointAt(0)!;
-    return point > 0xff_ff ? escapeOf('U', 8, point) : escapeOf('u', 4, point);
+    return point > 0xff_ff ? formatEscape('U', 8, point) : formatEscape('u', 4, point);
   });
 }
 
-function escapeOf(letter: string, digits: number, value: number): string {
+function formatEscape(letter: string, digits: number, value: number): string {
   return `\\${letter}${value.toString(16).padStart(digits, '0')}`;
 }

@@ -1,6 +1,6 @@
 import { unreachable } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import { formatKey, keyOf, type ObjectKey } from '../core/meta/meta.js';
+import { formatKey, objectKey, type ObjectKey } from '../core/meta/meta.js';
 import { reconciledKinds, type AnyResource, type Kind, type Resources } from '../core/resources/kinds.js';
 import type { ResourceStore, Watch } from '../core/resources/resource-store.js';
 
@@ -34,19 +34,19 @@ export function createCache(deps: {
     String(spec.writeConnectionSecretToRef !== undefined),
   );
   const byChain = tables.Paymaster.index(({ spec }) => String(spec.chainId));
-  const contracts = tables.SmartContract.index(ownerOf);
-  const policies = tables.PaymasterPolicy.index(ownerOf);
+  const contracts = tables.SmartContract.index(ownerKey);
+  const policies = tables.PaymasterPolicy.index(ownerKey);
   const organisations = tables.Organisation.index(({ spec }) => spec.namespace);
   const chains = tables.Chain.index(({ spec }) => String(spec.chainId));
   const feeTokens = tables.FeeToken.index(({ spec }) => String(spec.chainId));
-  const leaving = createTable<AnyResource>((object) => `${object.kind} ${formatKey(keyOf(object))}`);
-  const leavingByRoot = leaving.index((object) => JSON.stringify(rootOf(object)));
+  const leaving = createTable<AnyResource>((object) => `${object.kind} ${formatKey(objectKey(object))}`);
+  const leavingByRoot = leaving.index((object) => JSON.stringify(findRoot(object)));
   const watches: Watch[] = [];
 
   return {
     get: <K extends Kind>(kind: K, key: ObjectKey): Resources[K] | undefined =>
-      tableOf(kind).get(formatKey(key)),
-    all: <K extends Kind>(kind: K): readonly Resources[K][] => tableOf(kind).all(),
+      findTable(kind).get(formatKey(key)),
+    all: <K extends Kind>(kind: K): readonly Resources[K][] => findTable(kind).all(),
     paymastersIn: (namespace: string): readonly Resources['Paymaster'][] => byNamespace.find(namespace),
     countPaymastersIn: (namespace: string): number => byNamespace.count(namespace),
     /** How many Paymasters name a connection Secret. */
@@ -68,10 +68,10 @@ export function createCache(deps: {
     allLeaving: (): readonly AnyResource[] => leaving.all(),
     /** Stores the answer to a write of our own, so that the next reconcile does not act on the state before it. */
     note<K extends Kind>(kind: K, object: Resources[K]): void {
-      const present = tableOf(kind).get(formatKey(keyOf(object)));
+      const present = findTable(kind).get(formatKey(objectKey(object)));
       // If the object was deleted meanwhile, it must not come back; if it was changed meanwhile, its old state must
       // not.
-      if (present !== undefined && isNewer(object, present)) tableOf(kind).put(object);
+      if (present !== undefined && isNewer(object, present)) findTable(kind).put(object);
     },
     /** Starts watching; resolves when everything present has been delivered. */
     async start(onChange: (change: Change) => void): Promise<void> {
@@ -89,15 +89,15 @@ export function createCache(deps: {
     },
   };
 
-  function tableOf<K extends Kind>(kind: K): Table<Resources[K]> {
+  function findTable<K extends Kind>(kind: K): Table<Resources[K]> {
     const table: { readonly [P in Kind]: Table<Resources[P]> } = tables;
     return table[kind];
   }
 
   function follow<K extends Kind>(kind: K, notify: (change: Change) => void): Promise<void> {
-    const table = tableOf(kind);
+    const table = findTable(kind);
     const watch = deps.resources.watch(kind, ({ type, object }) => {
-      const before = table.get(formatKey(keyOf(object)));
+      const before = table.get(formatKey(objectKey(object)));
       const wasLeaving = leaving.has(object);
       const isLeaving = type !== 'DELETED' && object.metadata.deletionTimestamp !== undefined;
       const isGone = type === 'DELETED' || isLeaving;
@@ -118,7 +118,7 @@ export function createCache(deps: {
 }
 
 /** `namespace/name` of the Paymaster that a contract or policy names: the key under which all of them are compiled. */
-export function ownerOf(object: Resources['SmartContract'] | Resources['PaymasterPolicy']): string {
+export function ownerKey(object: Resources['SmartContract'] | Resources['PaymasterPolicy']): string {
   return `${object.metadata.namespace ?? ''}/${object.spec.paymasterRef.name}`;
 }
 
@@ -126,11 +126,11 @@ export function ownerOf(object: Resources['SmartContract'] | Resources['Paymaste
 export type RootKind = 'Paymaster' | 'Chain' | 'Organisation' | 'DashboardToken';
 
 /** The root that an object is compiled into. */
-export function rootOf(object: AnyResource): { readonly kind: RootKind; readonly key: string } {
+export function findRoot(object: AnyResource): { readonly kind: RootKind; readonly key: string } {
   switch (object.kind) {
     case 'SmartContract':
     case 'PaymasterPolicy':
-      return { kind: 'Paymaster', key: ownerOf(object) };
+      return { kind: 'Paymaster', key: ownerKey(object) };
     case 'Chain':
     case 'FeeToken':
       return { kind: 'Chain', key: String(object.spec.chainId) };
@@ -138,7 +138,7 @@ export function rootOf(object: AnyResource): { readonly kind: RootKind; readonly
       return { kind: 'Organisation', key: object.spec.namespace };
     case 'Paymaster':
     case 'DashboardToken':
-      return { kind: object.kind, key: formatKey(keyOf(object)) };
+      return { kind: object.kind, key: formatKey(objectKey(object)) };
     default:
       return unreachable(object);
   }
@@ -162,7 +162,7 @@ export function contestedName({ metadata, spec }: Resources['Paymaster']): strin
 
 type Table<T extends AnyResource> = ReturnType<typeof createTable<T>>;
 
-function createTable<T extends AnyResource>(nameOf = (object: T): string => formatKey(keyOf(object))) {
+function createTable<T extends AnyResource>(nameOf = (object: T): string => formatKey(objectKey(object))) {
   const objects = new Map<string, T>();
   const indexes: { readonly valueOf: (object: T) => string; readonly groups: Map<string, Map<string, T>> }[] =
     [];

@@ -1,12 +1,12 @@
 import { conditionReasons, type ConditionType, type ReasonText } from '../core/meta/condition-reasons.js';
-import { remedyOf } from '../core/meta/condition-remedies.js';
+import { conditionRemedy } from '../core/meta/condition-remedies.js';
 
 /** `docs/conditions.md`: every condition with each reason, its meaning, and what to do about it. */
 export function renderConditions(): string {
   const sections = Object.entries(conditionReasons).map(([type, reasons]) => {
     const rows = Object.entries(reasons as Readonly<Record<string, ReasonText>>).map(
       ([reason, { status, text }]) =>
-        `| ${status} | \`${reason}\` | ${text} | ${remedyOf(`${type}/${reason}`) ?? '–'} |`,
+        `| ${status} | \`${reason}\` | ${text} | ${conditionRemedy(`${type}/${reason}`) ?? '–'} |`,
     );
     const head = `## ${type}\n\n${about[type] ?? ''}`.trimEnd();
     return `${head}\n\n| status | reason | meaning | what to do |\n|---|---|---|---|\n${rows.join('\n')}\n`;

@@ -1,7 +1,7 @@
 import { errorCodes, type RestRow, type RpcRow } from '../core/error-codes.js';
 import { errorReasons } from '../core/error-reasons.js';
 import { refusals } from '../core/refusal.js';
-import { tableOf } from './tables.js';
+import { renderTable } from './tables.js';
 
 /** `docs/errors.md`: every error, reason and refusal, and what to do about it. */
 export function renderErrors(): string {
@@ -15,11 +15,11 @@ export function renderErrors(): string {
   ]);
   return [
     introduction,
-    tableOf(['error', 'REST', 'JSON-RPC', 'retryable', 'meaning', 'what to do'], codes),
+    renderTable(['error', 'REST', 'JSON-RPC', 'retryable', 'meaning', 'what to do'], codes),
     reasons,
-    tableOf(['reason', 'meaning', 'what to do'], explained(errorReasons)),
+    renderTable(['reason', 'meaning', 'what to do'], explained(errorReasons)),
     refused,
-    tableOf(['reason', 'meaning', 'what to do'], explained(refusals)),
+    renderTable(['reason', 'meaning', 'what to do'], explained(refusals)),
   ].join('\n');
 }
 

@@ -11,17 +11,17 @@ export function createFollowers(deps: {
   const waiting = new Set<string>();
   let cancel: (() => void) | undefined;
 
-  function take(): void {
+  function handleBatch(): void {
     const keys = [...waiting].slice(0, atOnce);
     for (const key of keys) waiting.delete(key);
-    cancel = waiting.size === 0 && keys.length === 0 ? undefined : deps.timers.after(everyMs, take);
+    cancel = waiting.size === 0 && keys.length === 0 ? undefined : deps.timers.after(everyMs, handleBatch);
     if (keys.length > 0) deps.handle(keys);
   }
 
   return {
     add(keys: readonly string[]): void {
       for (const key of keys) waiting.add(key);
-      if (cancel === undefined) take();
+      if (cancel === undefined) handleBatch();
     },
     stop(): void {
       waiting.clear();

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyResource } from '../core/resources/kinds.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
+import { formatKey, objectKey } from '../core/meta/meta.js';
 import type { Timers } from '../adapters/timers.js';
 import type { Change } from './cache.js';
 
@@ -29,12 +29,12 @@ export function createForeignStatuses(deps: {
       if (before === undefined || after === undefined) return;
       if (before.metadata.resourceVersion === after.metadata.resourceVersion) return;
       if (isDeepStrictEqual(before.status, after.status)) return;
-      unexplained.set(nameOf(after), after);
+      unexplained.set(formatObjectName(after), after);
       cancel ??= deps.timers.after(graceMs, report);
     },
     /** The answer to a write of ours. */
     wrote(object: AnyResource): void {
-      const name = nameOf(object);
+      const name = formatObjectName(object);
       if (unexplained.get(name)?.metadata.resourceVersion === object.metadata.resourceVersion)
         unexplained.delete(name);
     },
@@ -46,6 +46,6 @@ export function createForeignStatuses(deps: {
 
 const graceMs = 5_000;
 
-function nameOf(object: AnyResource): string {
-  return `${object.kind} ${formatKey(keyOf(object))}`;
+function formatObjectName(object: AnyResource): string {
+  return `${object.kind} ${formatKey(objectKey(object))}`;
 }

@@ -26,7 +26,7 @@ export type KeySource = {
   readonly settleMs?: number;
 };
 
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 const defaultSettleMs = 120_000;
 
 /**
@@ -55,7 +55,7 @@ export function createKeyRotation(
   const { source, clock, timers, log } = deps;
   const settleMs = source.settleMs ?? defaultSettleMs;
   // Where pods load a Secret within seconds, waiting longer than that for the next look would be most of the rotation.
-  const everyMs = Math.min(longestPauseMs, Math.max(1_000, settleMs));
+  const everyMs = Math.min(maxPauseMs, Math.max(1_000, settleMs));
   const waitingSeconds = deps.metrics
     .gauge({
       name: 'paymaster_operator_master_keys_waiting_seconds',
@@ -71,7 +71,7 @@ export function createKeyRotation(
   let hasStarted = false;
   let first: Promise<void> | undefined;
   const repetition = createRepetition(timers, async () => {
-    await look();
+    await checkRotation();
     return everyMs;
   });
 
@@ -82,7 +82,7 @@ export function createKeyRotation(
     deps.onChange();
   }
 
-  async function look(): Promise<void> {
+  async function checkRotation(): Promise<void> {
     try {
       await decide();
       failure = undefined;
@@ -193,7 +193,7 @@ export function createKeyRotation(
     finding: (): Finding => state,
     /** Begins to read; resolves after the first read, whatever its result. */
     async start(): Promise<void> {
-      first = look();
+      first = checkRotation();
       await first;
       hasStarted = true;
       repetition.start(everyMs);

@@ -1,7 +1,7 @@
 import { createPace } from '../adapters/pace.js';
 import { systemTimers } from '../adapters/timers.js';
 import { openPlatform } from '../core/config/platform.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
+import { formatKey, objectKey } from '../core/meta/meta.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import { noEvents } from '../core/resources/kubernetes-events.js';
 import { given } from '../core/units/given.js';
@@ -25,7 +25,7 @@ import type { OperatorDeps } from './operator-deps.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler, inOrder } from './reconcilers/chain.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
-import { allKeys, keysOf, rootsOf, createReportLook } from './reconcilers/mapping.js';
+import { allKeys, listKeys, groupRoots, createReportLook } from './reconcilers/mapping.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createOrganisationReconciler } from './reconcilers/organisation.js';
 import { createPaymasterReconciler } from './reconcilers/paymaster.js';
@@ -57,7 +57,7 @@ export function createOperator(deps: OperatorDeps) {
   const foreignStatuses = createForeignStatuses({
     timers,
     handle: (objects) => {
-      if (isLeading) roots.add(rootsOf(objects));
+      if (isLeading) roots.add(groupRoots(objects));
     },
   });
   const statuses = createStatusWriter({
@@ -86,7 +86,7 @@ export function createOperator(deps: OperatorDeps) {
   const masterKeys = 'read' in deps.masterKeys ? rotation!.keys : deps.masterKeys;
   const connectionSecrets = createConnectionSecretWriter({ ...deps, masterKeys, secrets });
   const keysOn = (chainId: number): readonly string[] =>
-    cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)));
+    cache.paymastersOn(chainId).map((each) => formatKey(objectKey(each)));
   const addChain = (chainId: number): void => roots.add({ chains: [String(chainId)] });
   const lookAt = (chainId: number): void => {
     platform.look(chainId);
@@ -236,7 +236,7 @@ export function createOperator(deps: OperatorDeps) {
     // Changes before the first pass are part of it; before the election another operator handles them.
     const synced = cache.start((change) => {
       if (!isLeading) return;
-      roots.add(keysOf(change, cache));
+      roots.add(listKeys(change, cache));
       foreignStatuses.saw(change);
     });
     watching = deps.foreignChanges?.((change) => {

@@ -94,7 +94,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
   onStop(() => configs.stop());
   const events = createKubeEventRecorder({ ...guarded, component: 'operator', instance: podName });
   onStop(() => events.stop());
-  const bindings = bindingsOf(config);
+  const bindings = listBindings(config);
   const lost = Promise.withResolvers<string>();
   const operator = createOperator({
     resources,
@@ -146,7 +146,7 @@ async function startParts(config: OperatorConfig, log: Logger, onStop: Stops['ad
 }
 
 /** The role bindings in the namespace of each Organisation. */
-function bindingsOf({ namespace, tenantAccess, secretAccess }: OperatorConfig): readonly TenantBinding[] {
+function listBindings({ namespace, tenantAccess, secretAccess }: OperatorConfig): readonly TenantBinding[] {
   const bind = (
     name: TenantBinding['name'],
     grant: OperatorConfig['tenantAccess'],

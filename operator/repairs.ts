@@ -1,11 +1,11 @@
 import type { Timers } from '../adapters/timers.js';
 import type { Ambient } from '../core/ambient.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import { paymasterIdOf } from '../core/config/ids.js';
-import { tenantGenerationOf, tenantOf } from '../core/config/tenant.js';
+import { derivePaymasterId } from '../core/config/ids.js';
+import { findTenantGeneration, toTenant } from '../core/config/tenant.js';
 import { tombstoneMs } from '../core/config/tombstone.js';
 import type { Logger } from '../core/log.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
+import { formatKey, objectKey } from '../core/meta/meta.js';
 import { listsIn } from '../core/policy/derived.js';
 import type { ForeignChange } from '../core/resources/foreign-change.js';
 import type { Paymaster } from '../core/resources/paymaster.js';
@@ -13,7 +13,7 @@ import type { TenantAccess } from '../core/tenant-access.js';
 import { plusMs, type EpochMs } from '../core/units/time.js';
 import type { Cache } from './cache.js';
 import type { Keys } from './reconcilers/mapping.js';
-import { organisationOf } from './reconcilers/organisation.js';
+import { findOrganisation } from './reconcilers/organisation.js';
 import { createRepetition } from './runtime/repeat.js';
 
 /** Puts back what others delete or change of what the operator has written: soon after it is told, and all of it every ten minutes. */
@@ -77,7 +77,7 @@ export async function sweep(
     const source = { namespace: config.namespace, name: config.objectName };
     const paymaster = cache.get('Paymaster', source);
     // Also a config for a former tenant of the namespace.
-    if (paymaster === undefined || idOf(cache, paymaster) !== config.paymasterId)
+    if (paymaster === undefined || findPaymasterId(cache, paymaster) !== config.paymasterId)
       await configs.deletePaymaster(config.paymasterId);
     else served.set(config.paymasterId, listsIn(config));
   }
@@ -92,7 +92,7 @@ export async function sweep(
   const isWhole = (lists: readonly string[] | undefined): boolean =>
     lists !== undefined && !lists.some((hash) => gone.has(hash));
   const lostPaymasters = cache.all('Paymaster').filter((paymaster) => {
-    const id = idOf(cache, paymaster);
+    const id = findPaymasterId(cache, paymaster);
     return changed.has(id) || !isWhole(served.get(id));
   });
   const lostChains = cache
@@ -101,7 +101,7 @@ export async function sweep(
       ({ spec: { chainId } }) => changed.has(`chain-${chainId}`) || !isWhole(servedChains.get(chainId)),
     );
   return {
-    paymasters: lostPaymasters.map((paymaster) => formatKey(keyOf(paymaster))),
+    paymasters: lostPaymasters.map((paymaster) => formatKey(objectKey(paymaster))),
     chains: lostChains.map(({ spec }) => String(spec.chainId)),
     organisations: [],
   };
@@ -109,10 +109,10 @@ export async function sweep(
 
 const listsLastMs = 3_600_000;
 
-function idOf(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): string {
+function findPaymasterId(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): string {
   const { namespace = '', name } = paymaster.metadata;
-  const generation = tenantGenerationOf(paymaster, organisationOf(cache, namespace));
-  return paymasterIdOf(tenantOf(namespace, generation), name);
+  const generation = findTenantGeneration(paymaster, findOrganisation(cache, namespace));
+  return derivePaymasterId(toTenant(namespace, generation), name);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { PolicyKind } from '../core/policy/kind.js';
 
 // Tables of the documents that follow from rows.
 
-export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => '---'), ...rows];
   return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
 }
@@ -33,7 +33,7 @@ export function policyTable(): string {
       record.body === undefined ? 'no' : 'yes',
     ];
   });
-  return tableOf(['policyType', 'what it is', 'modes', 'Shadow', 'made by the 13 endpoints'], rows);
+  return renderTable(['policyType', 'what it is', 'modes', 'Shadow', 'made by the 13 endpoints'], rows);
 }
 
 /** Every check, with an anchor of its id, and where to read on. */
@@ -53,5 +53,5 @@ export function checkTable(): string {
       ].join(', ') || '–',
     ];
   });
-  return tableOf(['check', 'severity', 'what is wrong', 'what to do', 'shown by, alert'], rows);
+  return renderTable(['check', 'severity', 'what is wrong', 'what to do', 'shown by, alert'], rows);
 }

@@ -25,7 +25,7 @@ import type { GasEstimator } from '../core/userop/estimator.js';
 import { decidingUsage } from './decision/deciding-usage.js';
 import { createDecisionRecords } from './decision/decision-record.js';
 import { createDelegates } from './decision/delegates.js';
-import { dollarsOf } from './decision/facts.js';
+import { peekDollars } from './decision/facts.js';
 import type { ExplainedPayment } from './decision/request.js';
 import { createExplain } from './decision/show/explain.js';
 import { showSponsored } from './decision/show/show-sponsored.js';
@@ -140,7 +140,7 @@ export function createDataPlane(deps: DataPlaneDeps) {
     createRecording({
       ...deps,
       ledger: deps.ledger,
-      usdPerNative: (chainId) => dollarsOf(prices, view.chain(chainId)),
+      usdPerNative: (chainId) => peekDollars(prices, view.chain(chainId)),
     });
   const records = recording && createDecisionRecords(recording);
   const recorded = records === undefined ? {} : { records };
@@ -208,8 +208,8 @@ export function createDataPlane(deps: DataPlaneDeps) {
     },
     sponsorStub: createStub(sponsored, { clock, isPayer: false, ...recorded }),
     explain: createExplain(view, sponsored, showSponsored),
-    explainTokenPayment: createExplain(view, inTokens, (on, trace, { choice }: ExplainedPayment) =>
-      showInTokens(shared, on, trace, choice),
+    explainTokenPayment: createExplain(view, inTokens, (gathered, trace, { choice }: ExplainedPayment) =>
+      showInTokens(shared, gathered, trace, choice),
     ),
     quoteFees: createQuote(shared),
     payInTokens: createSponsor(shared, inTokens),
@@ -297,7 +297,7 @@ function keepPrices(deps: DataPlaneDeps, view: ConfigView, onJudged: PricesDeps[
   const { chains, clock, log, metrics, priceHeadersDirectory, priceReferences } = deps;
   return createPrices({
     chains,
-    chainConfigs: configsOf(view),
+    chainConfigs: createConfigReader(view),
     clock,
     log,
     metrics,
@@ -306,10 +306,10 @@ function keepPrices(deps: DataPlaneDeps, view: ConfigView, onJudged: PricesDeps[
 }
 
 function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: ConfigView): KeptDataFees {
-  return createDataFees({ chains, chainConfigs: configsOf(view), clock, log, metrics });
+  return createDataFees({ chains, chainConfigs: createConfigReader(view), clock, log, metrics });
 }
 
-function configsOf(view: ConfigView) {
+function createConfigReader(view: ConfigView) {
   return () => Array.from(view.chains(), ({ config }) => config);
 }
 

@@ -151,7 +151,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
           reports: createKubeReports({ transport, namespace: config.namespace, clock, log }),
         }
       : {}),
-    release: releaseOf(config, isRpc, ambient, transport),
+    release: createRelease(config, isRpc, ambient, transport),
     chains,
     signers,
     webhooks,
@@ -200,7 +200,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
 }
 
 /** The other pods, by what they have written down. Only the rpc role may write. */
-function releaseOf(
+function createRelease(
   config: ServerConfig,
   isRpc: boolean,
   ambient: Ambient,

@@ -171,7 +171,7 @@ export function createServer(deps: ServerDeps) {
       if (opsPort !== undefined) opsHttp = createHttpServer(answerOps);
       const opsAddress = await opsHttp?.listen(opsPort ?? 0, host);
       const address = await http.listen(port, host);
-      ownUrl = `http://${ownHostOf(host)}:${address.port}`;
+      ownUrl = `http://${toOwnHost(host)}:${address.port}`;
       await dataPlane?.start();
       dashboard?.start();
       const ports = { port: address.port, opsPort: opsAddress?.port ?? address.port };
@@ -279,7 +279,7 @@ function createDashboardRole(
 }
 
 /** Where this process reaches itself. */
-function ownHostOf(host: string): string {
+function toOwnHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;

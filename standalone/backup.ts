@@ -66,8 +66,8 @@ async function distrust(path: string): Promise<void> {
   try {
     const chains = await createSqliteResourceStore({ db, clock: systemClock }).list('Chain');
     const seconds = new Map(chains.map(({ spec }) => [spec.chainId, spec.maxExpirySeconds]));
-    const longestMs = (chainId: number) => 1000 * (seconds.get(chainId) ?? defaultMaxExpirySeconds);
-    createSqliteEpochMirror({ db }).distrust(longestMs);
+    const maxExpiryMs = (chainId: number) => 1000 * (seconds.get(chainId) ?? defaultMaxExpirySeconds);
+    createSqliteEpochMirror({ db }).distrust(maxExpiryMs);
     // One file, without a log of commits beside it.
     db.run(() => db.sql.exec('PRAGMA journal_mode = DELETE'));
   } finally {

@@ -3,21 +3,21 @@ import type { EntryPointVersion } from '../core/entry-point/version.js';
 import { deriveApiKey } from '../core/config/api-key.js';
 import type { ChainConfig, ProfileConfig } from '../core/config/chain-config.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import { keyGenerationOf } from '../core/config/memory.js';
-import { tenantOf } from '../core/config/tenant.js';
-import { paymasterIdOf } from '../core/config/ids.js';
+import { currentKeyGeneration } from '../core/config/memory.js';
+import { toTenant } from '../core/config/tenant.js';
+import { derivePaymasterId } from '../core/config/ids.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Paymaster } from '../core/resources/paymaster.js';
 import type { SmartContract } from '../core/resources/smart-contract.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { manifestManager } from '../adapters/manifests/apply-manifests.js';
-import { ownersOf } from '../core/resources/managed-fields.js';
+import { listOwners } from '../core/resources/managed-fields.js';
 import { isConditionTrue } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { Logger } from '../core/log.js';
 import type { Console } from './console.js';
 import { writePrivateFile, type DataDirectory } from './data-directory.js';
-import { fieldOf } from '../core/schema/json-value.js';
+import { readField } from '../core/schema/json-value.js';
 
 /** What a script needs to call this instance; the paymaster's fields are absent until a paymaster exists. */
 export type Connection = {
@@ -67,7 +67,7 @@ export async function describeConnection(deps: {
   readonly configs: ConfigStore;
 }): Promise<Connection> {
   const all = [...(await deps.resources.list('Paymaster'))].sort(byName);
-  const declared = all.filter((candidate) => ownersOf(candidate, 'spec.name').some(isManifests));
+  const declared = all.filter((candidate) => listOwners(candidate, 'spec.name').some(isManifests));
   const paymasters = declared.length > 0 ? declared : all;
   const ready = paymasters.filter((candidate) => isConditionTrue(candidate, 'Ready'));
   const contracts = [...(await deps.resources.list('SmartContract'))].sort(byName);
@@ -117,14 +117,14 @@ function describePaymaster(
 ): Partial<Connection> {
   const { namespace = '', name } = paymaster.metadata;
   const { chainId, version } = paymaster.spec;
-  const tenant = tenantOf(namespace, paymaster.status?.tenantGeneration);
-  const keyGeneration = keyGenerationOf(paymaster.spec, paymaster.status);
+  const tenant = toTenant(namespace, paymaster.status?.tenantGeneration);
+  const keyGeneration = currentKeyGeneration(paymaster.spec, paymaster.status);
   const apiKey = deriveApiKey(deps.masterKeys.current, { namespace: tenant, name, keyGeneration });
   const profile = chain?.profiles.find((candidate) => candidate.version === version);
   return {
     rpcUrl: `${deps.publicOrigin ?? deps.origin}/api/v1/${chainId}/${apiKey}`,
     apiKey,
-    paymasterId: paymasterIdOf(tenant, name),
+    paymasterId: derivePaymasterId(tenant, name),
     ...(profile && describeProfile(profile)),
   };
 }
@@ -151,8 +151,8 @@ function callableWithoutArguments({
 }
 
 function isFunctionWithoutArguments(entry: unknown): entry is { readonly name: string } {
-  const inputs = fieldOf(entry, 'inputs');
-  return typeof fieldOf(entry, 'name') === 'string' && Array.isArray(inputs) && inputs.length === 0;
+  const inputs = readField(entry, 'inputs');
+  return typeof readField(entry, 'name') === 'string' && Array.isArray(inputs) && inputs.length === 0;
 }
 
 function byName(a: Paymaster | SmartContract, b: Paymaster | SmartContract): number {

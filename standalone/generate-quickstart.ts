@@ -7,7 +7,7 @@ import {
   platformEndpoints,
   prefix,
 } from '../server/dashboard/endpoints.js';
-import { tableOf, withTable } from '../operator/tables.js';
+import { renderTable, withTable } from '../operator/tables.js';
 import { devBundlersFile } from './bundler/beside.js';
 import { findRoot } from './root.js';
 import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
@@ -143,7 +143,7 @@ function endpointTable(prefix: string, endpoints: readonly Endpoint[]): string {
     Object.keys(each.parameters ?? {}).join(', ') || '–',
     each.form === undefined ? 'JSON' : forms[each.form],
   ]);
-  return tableOf(['endpoint', 'what it does', 'token', 'parameters', 'answer'], rows);
+  return renderTable(['endpoint', 'what it does', 'token', 'parameters', 'answer'], rows);
 }
 
 function takers({ message, scope, needs = [] }: Endpoint): string {

@@ -2,7 +2,7 @@ import { reconciledKinds, type AnyResource } from '../core/resources/kinds.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { Timers } from '../adapters/timers.js';
 import type { Console } from './console.js';
-import { formatStates, stateOf, type ResourceState } from './resource-state.js';
+import { formatStates, toResourceState, type ResourceState } from './resource-state.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 
@@ -31,7 +31,7 @@ const patientBatches = 6;
  */
 export function reportLife({ resources, console, timers, shown, onBatch }: LifeDeps): () => void {
   const latest = new Map<string, ResourceState>();
-  const told = new Map(shown.map((state) => [idOf(state), textOf(state)]));
+  const told = new Map(shown.map((state) => [stateKey(state), stateText(state)]));
   const changed = new Set<string>();
   /** For how many batches each object has had a missing reference. */
   const held = new Map<string, number>();
@@ -43,8 +43,8 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
   let cancel: (() => void) | undefined;
 
   function note(type: string, object: AnyResource): void {
-    const state = stateOf(object);
-    const id = idOf(state);
+    const state = toResourceState(object);
+    const id = stateKey(state);
     getsOn = true;
     if (type === 'DELETED') {
       for (const each of [latest, changed, held]) each.delete(id);
@@ -53,17 +53,17 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
       latest.set(id, state);
       changed.add(id);
     }
-    cancel ??= timers.after(batchMs, tell);
+    cancel ??= timers.after(batchMs, printChanges);
   }
 
-  function tell(): void {
+  function printChanges(): void {
     cancel = undefined;
     const isUnseen = [...changed].some((id) => latest.get(id)?.phase === 'waiting');
     const isFolder = changed.size >= fewChanges && getsOn;
     getsOn = false;
     gathered += 1;
     if (gathered <= (isFolder ? gatheredBatches.folder : isUnseen ? gatheredBatches.unseen : 0)) {
-      cancel = timers.after(batchMs, tell);
+      cancel = timers.after(batchMs, printChanges);
       return onBatch?.();
     }
     gathered = 0;
@@ -74,13 +74,13 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
       changed.delete(id);
       held.delete(id);
       // An object that waits comes back with the change that ends the wait.
-      if (state === undefined || state.phase === 'waiting' || told.get(id) === textOf(state)) continue;
-      told.set(id, textOf(state));
+      if (state === undefined || state.phase === 'waiting' || told.get(id) === stateText(state)) continue;
+      told.set(id, stateText(state));
       news.push(state);
     }
     for (const line of [...formatDeleted(deleted), ...formatStates(news)]) console.line(line);
     deleted = [];
-    if (changed.size > 0) cancel = timers.after(batchMs, tell);
+    if (changed.size > 0) cancel = timers.after(batchMs, printChanges);
     onBatch?.();
   }
 
@@ -105,11 +105,11 @@ function formatDeleted(states: readonly ResourceState[]): readonly string[] {
   return states.map(({ kind, key }) => `− ${kind} ${key}  deleted`);
 }
 
-function idOf({ kind, key }: ResourceState): string {
+function stateKey({ kind, key }: ResourceState): string {
   return `${kind} ${key}`;
 }
 
-function textOf({ phase, message, generation, notice }: ResourceState): string {
+function stateText({ phase, message, generation, notice }: ResourceState): string {
   return JSON.stringify([phase, message, generation, notice]);
 }
 

@@ -5,7 +5,7 @@ import { createConsole } from './console.js';
 import { findRoot } from './root.js';
 import { startStandalone } from './standalone.js';
 import { StartError } from './start-error.js';
-import { messageOf } from '../core/errors.js';
+import { errorMessage } from '../core/errors.js';
 import { printableLines } from '../core/terminal-text.js';
 
 // Entry point of `make run`: environment → configuration → everything in one process, until a signal.
@@ -25,7 +25,7 @@ async function main(): Promise<number> {
   try {
     config = parseStandaloneConfig(process.env, findRoot(import.meta.url));
   } catch (error) {
-    return fail(messageOf(error));
+    return fail(errorMessage(error));
   }
 
   const stopping = createStopSignal();

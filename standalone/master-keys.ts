@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  announcementOf,
+  createAnnouncement,
   decideKeys,
   keysOfFiles,
   type KeyAnnouncement,
@@ -29,7 +29,7 @@ export function loadMasterKeys(directory: DataDirectory): MasterKeys {
       `${directory.path} does not hold the master keys of the last start: add the former key as ${decision.lacking.join(' and ')} to accept both, or put it back; ${howToEnd(directory)}`,
     );
   if (decision.kind !== 'in-force')
-    writePrivateFile(directory.keysInForceFile, `${JSON.stringify(announcementOf(mounted))}\n`);
+    writePrivateFile(directory.keysInForceFile, `${JSON.stringify(createAnnouncement(mounted))}\n`);
   return keysOfFiles(mounted);
 }
 

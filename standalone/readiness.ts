@@ -3,7 +3,7 @@ import { reconciledKinds } from '../core/resources/kinds.js';
 import type { FailedCheck } from '../server/ops/readiness.js';
 import type { Server } from '../server/server.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
-import { stateOf, type ResourceState } from './resource-state.js';
+import { toResourceState, type ResourceState } from './resource-state.js';
 
 const patienceMs = 15_000;
 const pollMs = 100;
@@ -61,5 +61,5 @@ export async function waitUntilReady(
 
 export async function readStates(resources: Pick<ResourceStore, 'list'>): Promise<readonly ResourceState[]> {
   const lists = await Promise.all(reconciledKinds.map((kind) => resources.list(kind)));
-  return lists.flat().map(stateOf);
+  return lists.flat().map(toResourceState);
 }

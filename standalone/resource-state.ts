@@ -1,5 +1,5 @@
 import type { AnyResource } from '../core/resources/kinds.js';
-import { formatKey, keyOf } from '../core/meta/meta.js';
+import { formatKey, objectKey } from '../core/meta/meta.js';
 import { printable } from '../core/terminal-text.js';
 
 /** The state of one resource, for one line of output. */
@@ -20,9 +20,9 @@ export type ResourceState = {
 const wanted: ReadonlySet<string> = new Set(['Paused', 'Suspended']);
 
 /** The state by the condition `Ready` for the current spec. */
-export function stateOf(resource: AnyResource): ResourceState {
+export function toResourceState(resource: AnyResource): ResourceState {
   const { kind, metadata, status } = resource;
-  const own = { kind, key: formatKey(keyOf(resource)), generation: metadata.generation };
+  const own = { kind, key: formatKey(objectKey(resource)), generation: metadata.generation };
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
   if (condition === undefined || condition.observedGeneration !== metadata.generation) {
     const message = 'the operator has not seen this version yet';
@@ -31,10 +31,10 @@ export function stateOf(resource: AnyResource): ResourceState {
   const { reason, message } = condition;
   const limited = status?.conditions?.find(({ type }) => type === 'CapsLimited');
   const notice = limited?.status === 'True' ? { notice: limited.message } : {};
-  return { ...own, phase: phaseOf(condition.status, reason), reason, message, ...notice };
+  return { ...own, phase: toPhase(condition.status, reason), reason, message, ...notice };
 }
 
-function phaseOf(status: string, reason: string): ResourceState['phase'] {
+function toPhase(status: string, reason: string): ResourceState['phase'] {
   if (status === 'True') return 'ready';
   if (status === 'Unknown') return 'waiting';
   return wanted.has(reason) ? 'paused' : 'refused';
@@ -50,22 +50,22 @@ export function formatState({ kind, key, phase, message, notice }: ResourceState
 }
 
 /** If there were more lines than this, they are summarised. */
-const mostLines = 20;
+const maxLines = 20;
 
 /**
  * One line for each state. If there are too many: one line for all of a kind and phase; refused and waiting resources, and
  * those with a notice, still get a line each, as far as there is room.
  */
 export function formatStates(states: readonly ResourceState[]): readonly string[] {
-  if (states.length <= mostLines) return states.map(formatState);
+  if (states.length <= maxLines) return states.map(formatState);
   const counts = Map.groupBy(states, ({ kind, phase }) => `${symbols[phase]} ${kind} ${phase}`);
   const wrong = states.filter(
     ({ phase, notice }) => phase === 'refused' || phase === 'waiting' || notice !== undefined,
   );
-  const left = wrong.length - mostLines;
+  const left = wrong.length - maxLines;
   return [
     ...[...counts].map(([what, of]) => `${what}: ${of.length}`),
-    ...wrong.slice(0, mostLines).map(formatState),
+    ...wrong.slice(0, maxLines).map(formatState),
     ...(left > 0 ? [`… and ${left} more, see "make status"`] : []),
   ];
 }

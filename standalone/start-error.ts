@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { signerFilesOf } from '../core/config/compile-chain.js';
+import { listSignerFiles } from '../core/config/compile-chain.js';
 import { signersOn } from '../core/paymaster/public-keys.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
@@ -44,7 +44,7 @@ export async function refusePublicKeys(
 ): Promise<void> {
   for (const { spec } of await resources.list('Chain')) {
     const usable = signersOn(signers, spec.chainId);
-    for (const file of spec.profiles.flatMap(signerFilesOf))
+    for (const file of spec.profiles.flatMap(listSignerFiles))
       if (signers.get(file) !== undefined && usable.get(file) === undefined)
         throw new StartError(`the signer ${usable.problem?.(file)}`);
   }

@@ -1,5 +1,5 @@
 import { CallReverted } from '../../core/chain/chain.js';
-import { fieldOf, parseJson } from '../../core/schema/json-value.js';
+import { readField, parseJson } from '../../core/schema/json-value.js';
 import {
   formatNodeMessage,
   isRateLimit,
@@ -31,14 +31,14 @@ const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas'])
 const busyStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Throws CallReverted when it is read. A revert is an answer: another URL would give the same one. */
-export function singleOf(method: string, params: readonly unknown[]): Exchange<unknown> {
+export function toSingle(method: string, params: readonly unknown[]): Exchange<unknown> {
   return {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     read(status, text) {
-      const outcome = outcomeOf(method, parseJson(text));
+      const outcome = readOutcome(method, parseJson(text));
       if (outcome === undefined) return notJsonRpc(status);
       if ('revert' in outcome) throw outcome.revert;
-      return 'error' in outcome ? failureOf(status, outcome.error) : outcome;
+      return 'error' in outcome ? toFailure(status, outcome.error) : outcome;
     },
   };
 }
@@ -48,7 +48,7 @@ export function singleOf(method: string, params: readonly unknown[]): Exchange<u
  * is a refusal, unless the node is only busy: nodes without batches answer with one error, with a status, or as to a
  * single call.
  */
-export function batchOf(
+export function toBatch(
   method: string,
   paramsOfEach: readonly (readonly unknown[])[],
 ): Exchange<readonly unknown[]> {
@@ -59,9 +59,9 @@ export function batchOf(
       const answers: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
       const outcomes = new Map<unknown, Outcome>();
       for (const answer of answers) {
-        const outcome = outcomeOf(method, answer);
-        if (outcome !== undefined && 'error' in outcome) return failureOf(status, outcome.error);
-        if (outcome !== undefined) outcomes.set(fieldOf(answer, 'id'), outcome);
+        const outcome = readOutcome(method, answer);
+        if (outcome !== undefined && 'error' in outcome) return toFailure(status, outcome.error);
+        if (outcome !== undefined) outcomes.set(readField(answer, 'id'), outcome);
       }
       if (busyStatuses.has(status)) return notJsonRpc(status);
       const results: unknown[] = [];
@@ -75,25 +75,25 @@ export function batchOf(
   };
 }
 
-function outcomeOf(method: string, answer: unknown): Outcome | undefined {
-  const error = fieldOf(answer, 'error');
+function readOutcome(method: string, answer: unknown): Outcome | undefined {
+  const error = readField(answer, 'error');
   if (typeof error === 'object' && error !== null) {
-    const [code, message] = [fieldOf(error, 'code'), fieldOf(error, 'message')];
+    const [code, message] = [readField(error, 'code'), readField(error, 'message')];
     const found = {
       code: typeof code === 'number' ? code : 0,
       message: typeof message === 'string' ? message : 'no message',
-      data: fieldOf(error, 'data'),
+      data: readField(error, 'data'),
     };
     const data = revertible.has(method) ? revertData(found) : undefined;
     return data === undefined
       ? { error: found }
       : { revert: new CallReverted(data, formatNodeMessage(found.message)) };
   }
-  const result = fieldOf(answer, 'result');
+  const result = readField(answer, 'result');
   return result === undefined ? undefined : { result };
 }
 
-function failureOf(status: number, error: NodeError): Failure {
+function toFailure(status: number, error: NodeError): Failure {
   const isFinal = refusesOperation(error);
   return {
     coolDown: !isFinal && (status === 429 || status >= 500 || isRateLimit(error)),

@@ -2,10 +2,10 @@ import { Pool } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { readField } from '../../core/schema/json-value.js';
 import { asItIs, BodyTooLarge, errorText, readBody } from '../http-exchange.js';
 import { withinDeadline } from '../within-deadline.js';
-import { type Attempt, batchOf, type Exchange, singleOf } from './exchange.js';
+import { type Attempt, toBatch, type Exchange, toSingle } from './exchange.js';
 import { formatNodeMessage, RpcError, withoutUrl } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
 
@@ -50,16 +50,16 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   function sender(chainId: number, urls: UrlSource, lane: Lane = 'process'): Sender {
     return {
       send: (method, params) =>
-        counted(
-          { chainId, lane, method, exchange: singleOf(method, params), block: blockOf(method, params) },
+        countCall(
+          { chainId, lane, method, exchange: toSingle(method, params), block: findBlock(method, params) },
           urls,
         ),
       sendBatch: (method, paramsOfEach) =>
-        counted({ chainId, lane, method, exchange: batchOf(method, paramsOfEach) }, urls),
+        countCall({ chainId, lane, method, exchange: toBatch(method, paramsOfEach) }, urls),
     };
   }
 
-  async function counted<T>(call: Call<T>, urls: UrlSource): Promise<T> {
+  async function countCall<T>(call: Call<T>, urls: UrlSource): Promise<T> {
     let outcome = 'unavailable';
     try {
       const result = await failover(call, await urls());
@@ -125,7 +125,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     shareMs: number,
   ): Promise<Attempt<T>> {
     const deadline = performance.now() + shareMs;
-    const found = await attempt({ ...call, exchange: singleOf(method, [block, false]) }, target, shareMs);
+    const found = await attempt({ ...call, exchange: toSingle(method, [block, false]) }, target, shareMs);
     if (!('result' in found)) return found;
     if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
     return attempt(call, target, deadline - performance.now());
@@ -133,12 +133,12 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
 
   async function attempt<T>(call: Call<T>, target: Target, shareMs: number): Promise<Attempt<T>> {
     const { lane, method, exchange } = call;
-    const maxBytes = maxBytesOf(lane, method);
+    const maxBytes = maxAnswerBytes(lane, method);
     let status: number;
     let text: string;
     try {
       const signal = AbortSignal.timeout(Math.max(1, Math.floor(shareMs)));
-      const asked = poolOf(lane, target.origin).request({
+      const asked = ensurePool(lane, target.origin).request({
         method: 'POST',
         path: target.path,
         headers: {
@@ -161,7 +161,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     return exchange.read(status, text);
   }
 
-  function poolOf(lane: Lane, origin: string): Pool {
+  function ensurePool(lane: Lane, origin: string): Pool {
     const existing = pools.get(inLane(lane, origin));
     if (existing !== undefined) return existing;
     const pool = new Pool(origin, {
@@ -199,16 +199,16 @@ function inLane(lane: Lane, origin: string): string {
   return `${lane} ${origin}`;
 }
 
-function maxBytesOf(lane: Lane, method: string): number {
+function maxAnswerBytes(lane: Lane, method: string): number {
   if (lane === 'bundlers') return maxBundlerBytes;
   return method === 'eth_getTransactionByHash' ? maxTransactionBytes : maxResponseBytes;
 }
 
 type BlockRequest = { readonly method: string; readonly block: string };
 
-function blockOf(method: string, [filter]: readonly unknown[]): BlockRequest | undefined {
+function findBlock(method: string, [filter]: readonly unknown[]): BlockRequest | undefined {
   if (method !== 'eth_getLogs') return undefined;
-  const [hash, number] = [fieldOf(filter, 'blockHash'), fieldOf(filter, 'toBlock')];
+  const [hash, number] = [readField(filter, 'blockHash'), readField(filter, 'toBlock')];
   if (typeof hash === 'string') return { method: 'eth_getBlockByHash', block: hash };
   return typeof number === 'string' ? { method: 'eth_getBlockByNumber', block: number } : undefined;
 }

@@ -50,8 +50,8 @@ export function formatNodeMessage(message: string, longest = 200): string {
   return line.length > longest ? `${line.slice(0, longest - 3)}...` : line;
 }
 
-const longestMessage = 2_000;
-const longestData = 8_192;
+const maxMessageLength = 2_000;
+const maxDataLength = 8_192;
 
 /**
  * The error without any part of the URL that was called, also where it is not in the form of a URL. `secrets` are those parts. Data that
@@ -66,14 +66,14 @@ export function withoutUrl({ code, message, data }: NodeError, secrets: readonly
     JSON.parse(text, (_name, value: unknown) =>
       typeof value === 'string' ? withoutLinks(hide(value)) : value,
     );
-  return new RpcError({ code, message: formatNodeMessage(hide(message), longestMessage), data: hidden });
+  return new RpcError({ code, message: formatNodeMessage(hide(message), maxMessageLength), data: hidden });
 }
 
 /** Undefined without data, and for data that are too large. */
 function smallText(data: unknown): string | undefined {
   try {
     const text = JSON.stringify(data) ?? '';
-    return text.length > 0 && text.length <= longestData ? text : undefined;
+    return text.length > 0 && text.length <= maxDataLength ? text : undefined;
   } catch {
     // Nested deeper than the stack allows.
     return undefined;

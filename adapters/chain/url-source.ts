@@ -99,16 +99,16 @@ function parseTarget(text: string, where: string): Target {
     host: url.host,
     path: url.pathname + url.search,
     authorization: basicAuth(url),
-    secrets: secretsOf(url),
+    secrets: listSecrets(url),
   };
 }
 
 /** Shorter parts of a path are names, e.g. v2. */
-const shortestSecret = 8;
+const minSecretLength = 8;
 
-function secretsOf({ host, hostname, pathname, search, username, password }: URL): readonly string[] {
+function listSecrets({ host, hostname, pathname, search, username, password }: URL): readonly string[] {
   const parts = [...`${pathname}${search}`.split(/[/?&=]/), username, password];
-  const secrets = [...parts, ...parts.map(decoded)].filter((part) => part.length >= shortestSecret);
+  const secrets = [...parts, ...parts.map(decoded)].filter((part) => part.length >= minSecretLength);
   // A name such as alto stays readable.
   const hosts = [host, hostname].filter((name) => name.includes('.') || name.includes(':'));
   return [...new Set([...hosts, ...secrets])].sort((a, b) => b.length - a.length);

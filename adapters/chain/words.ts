@@ -45,11 +45,11 @@ export function createWordReader(
 
   async function throughMulticall3(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
     const request = { to: multicall3, data: aggregate3(calls) };
-    return wordsOf(await send('eth_call', [request, toBlockParameter(block)]), calls.length);
+    return decodeWords(await send('eth_call', [request, toBlockParameter(block)]), calls.length);
   }
 
   async function together(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
-    const answer = await send('eth_call', [{ data: codeOf(calls) }, toBlockParameter(block)]);
+    const answer = await send('eth_call', [{ data: assembleCode(calls) }, toBlockParameter(block)]);
     const words = parseHex(answer, 'result of eth_call', calls.length * 64).slice(2);
     return calls.map((_, index) => {
       const [flag, word] = [0, 64].map((at) => words.slice(index * 128 + at, index * 128 + at + 64));
@@ -62,7 +62,7 @@ export function createWordReader(
       const answers = await inTurns(inPieces(calls, size), (batch) =>
         sendBatch(
           'eth_call',
-          batch.map((call) => paramsOf(call, block)),
+          batch.map((call) => callParams(call, block)),
         ),
       );
       return answers.flat().map(firstWord);
@@ -72,7 +72,7 @@ export function createWordReader(
   function oneByOne(calls: readonly WordCall[], block: BlockTag): Promise<Words> {
     return inTurns(calls, async (call) => {
       try {
-        return firstWord(await send('eth_call', paramsOf(call, block)));
+        return firstWord(await send('eth_call', callParams(call, block)));
       } catch (error) {
         if (error instanceof CallReverted) return undefined;
         throw error;
@@ -107,7 +107,7 @@ export function createWordReader(
   };
 }
 
-function paramsOf({ to, data }: WordCall, block: BlockTag): readonly unknown[] {
+function callParams({ to, data }: WordCall, block: BlockTag): readonly unknown[] {
   return [{ to, data }, toBlockParameter(block)];
 }
 
@@ -141,7 +141,7 @@ function aggregate3(calls: readonly WordCall[]): Hex {
 }
 
 /** Of `(bool success, bytes returnData)[]`. Throws MalformedAnswer, e.g. where there is no Multicall3. */
-function wordsOf(answer: unknown, count: number): Words {
+function decodeWords(answer: unknown, count: number): Words {
   try {
     const [results] = abi.decode(['tuple(bool,bytes)[]'], parseHex(answer, 'result of eth_call'));
     const found: readonly (readonly [success: boolean, data: string])[] = results.toArray();
@@ -173,7 +173,7 @@ const gasPerCall = '07a120';
  * i = 0; while i < count: copies record i to memory, calls, stores whether there was a word, and the word. At the end
  * it returns 64 bytes for each call from byte 160 on.
  */
-function codeOf(calls: readonly WordCall[]): Hex {
+function assembleCode(calls: readonly WordCall[]): Hex {
   const uint16 = (value: number): string => value.toString(16).padStart(4, '0');
   const body = (size: number): string =>
     [
@@ -190,11 +190,11 @@ function codeOf(calls: readonly WordCall[]): Hex {
       `5b61${uint16(calls.length * 64)}60a0f3`, // end: RETURN(160, 64 count)
     ].join('');
   const size = body(0).length / 2;
-  return `0x${body(size)}${calls.map(recordOf).join('')}`;
+  return `0x${body(size)}${calls.map(encodeRecord).join('')}`;
 }
 
 /** 160 bytes: address and size of the call data as words, call data. */
-function recordOf({ to, data }: WordCall): string {
+function encodeRecord({ to, data }: WordCall): string {
   const size = hexSize(data);
   if (size > maxCallData) throw new RangeError(`call data must be at most ${maxCallData} bytes, got ${size}`);
   return [to.slice(2).padStart(64, '0'), hexWord(size), data.slice(2).padEnd(maxCallData * 2, '0')].join('');

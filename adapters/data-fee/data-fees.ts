@@ -72,7 +72,7 @@ export function createDataFees(deps: DataFeesDeps): KeptDataFees {
   function update(): void {
     const served = new Set<number>();
     for (const { chainId, rpc, dataFee } of deps.chainConfigs()) {
-      const oracle = dataFee === undefined ? undefined : oracleOf(dataFee);
+      const oracle = dataFee === undefined ? undefined : findOracle(dataFee);
       if (dataFee === undefined || oracle === undefined) continue;
       served.add(chainId);
       const config = { chainId, rpc, dataFee };
@@ -120,7 +120,7 @@ export function createDataFees(deps: DataFeesDeps): KeptDataFees {
       entry.reading = { price: await oracle.read(chains.get(config)), observedAt };
       entry.fault = undefined;
     } catch (error) {
-      entry.fault = faultOf(oracle, error);
+      entry.fault = toFault(oracle, error);
       if (entry.fault.outcome === 'unsupported') entry.reading = undefined;
     }
     // The chain was dropped or changed while it was read: its metrics must not come back.
@@ -162,11 +162,11 @@ export function createDataFees(deps: DataFeesDeps): KeptDataFees {
 }
 
 /** A kind of a newer release has no oracle here. */
-function oracleOf({ kind }: DataFeeSpec): DataFeeOracle | undefined {
+function findOracle({ kind }: DataFeeSpec): DataFeeOracle | undefined {
   return Object.hasOwn(dataFeeOracles, kind) ? dataFeeOracles[kind] : undefined;
 }
 
-function faultOf(oracle: DataFeeOracle, error: unknown): DataFeeFault {
+function toFault(oracle: DataFeeOracle, error: unknown): DataFeeFault {
   if (error instanceof OracleUnsupported)
     return { outcome: 'unsupported', oracle: oracle.name, detail: error.message };
   // Any other error is a bug, and must not end the process: the reading just grows old.

@@ -22,7 +22,7 @@ export async function confirm(
 ): Promise<Estimate> {
   const { limits, callGas, whole } = measured;
   const isTogether = request.onCandidates !== undefined;
-  const candidates = candidatesOf(request, measured);
+  const candidates = listCandidates(request, measured);
   const attempts = candidates.map((candidate) =>
     attempt(simulate, request, { ...measured, limits: candidate }),
   );
@@ -130,8 +130,8 @@ export type Measured = {
  * Limits to try at once, without repeats: those found, and higher ones, none above what would be signed. Where nobody waits
  * for them, each limit is raised by itself; else few pairs are tried, each as it would be chosen.
  */
-export function candidatesOf(request: EstimateRequest, measured: Measured): readonly MeasuringLimits[] {
-  const highest = highestLimits(request, measured);
+export function listCandidates(request: EstimateRequest, measured: Measured): readonly MeasuringLimits[] {
+  const highest = maxLimits(request, measured);
   const candidates =
     request.onCandidates === undefined
       ? raisedSingly(measured, highest)
@@ -140,7 +140,7 @@ export function candidatesOf(request: EstimateRequest, measured: Measured): read
 }
 
 /** The most that would be signed, as far as the node can simulate it; the limits found where they are higher. */
-function highestLimits({ most }: EstimateRequest, { op, limits }: Measured): MeasuringLimits {
+function maxLimits({ most }: EstimateRequest, { op, limits }: Measured): MeasuringLimits {
   const highest = (name: 'callGasLimit' | 'verificationGasLimit'): bigint =>
     larger(limits[name], smaller(most[name], op[name]));
   return {
@@ -155,11 +155,11 @@ function highestLimits({ most }: EstimateRequest, { op, limits }: Measured): Mea
  * higher callGasLimit, beside a verificationGasLimit that is certainly enough; both in ascending order.
  */
 function raisedSingly({ limits, callGas }: Measured, highest: MeasuringLimits): readonly MeasuringLimits[] {
-  const validation = [1n, 2n, 8n].map((factor) => raised(limits, highest, { validation: factor }));
+  const validation = [1n, 2n, 8n].map((factor) => raiseLimits(limits, highest, { validation: factor }));
   // Without a call no limit of it is too low.
   const factors = callGas === 0n ? [1n] : [2n, 4n, 8n, 32n];
   const call = factors.map((factor) => ({
-    ...raised(limits, highest, { call: factor }),
+    ...raiseLimits(limits, highest, { call: factor }),
     verificationGasLimit: highest.verificationGasLimit,
   }));
   return [...validation, ...call, ...(callGas === 0n ? [] : [highest])];
@@ -169,12 +169,12 @@ function raisedSingly({ limits, callGas }: Measured, highest: MeasuringLimits): 
 function raisedTogether(limits: MeasuringLimits, highest: MeasuringLimits): readonly MeasuringLimits[] {
   return [
     limits,
-    raised(limits, highest, { call: 4n, validation: 2n }),
-    raised(limits, highest, { call: 32n, validation: 8n }),
+    raiseLimits(limits, highest, { call: 4n, validation: 2n }),
+    raiseLimits(limits, highest, { call: 32n, validation: 8n }),
   ];
 }
 
-function raised(
+function raiseLimits(
   limits: MeasuringLimits,
   highest: MeasuringLimits,
   { call = 1n, validation = 1n }: { readonly call?: bigint; readonly validation?: bigint },

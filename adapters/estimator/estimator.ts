@@ -12,7 +12,7 @@ import { estimationFailed, OverridesUnsupported, withSignature } from './simulat
 import { createSimulators, type Reached, type SimulatorsDeps } from './simulators.js';
 import { DomainError, quote } from '../../core/errors.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { readField } from '../../core/schema/json-value.js';
 import { larger } from '../../core/units/wei.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import { RpcError } from '../chain/node-errors.js';
@@ -41,7 +41,7 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
             simulateAt(reached, withDataFeeFound(request, asked)),
             asked,
           ]);
-          return withDataFeeOf(bundlers, simulated);
+          return withHigherDataFee(bundlers, simulated);
         } catch (error) {
           if (!(error instanceof OverridesUnsupported)) throw error;
           log.warn('node has no state overrides, asking the bundler', { chainId: request.chainId });
@@ -86,13 +86,13 @@ function withDataFeeFound(request: EstimateRequest, asked: Promise<Estimate>): E
     // Without an answer of the bundler the estimate fails.
     onCandidates: (candidates) =>
       void asked
-        .then((bundlers) => onCandidates(candidates.map((each) => withDataFeeOf(bundlers, each))))
+        .then((bundlers) => onCandidates(candidates.map((each) => withHigherDataFee(bundlers, each))))
         .catch(() => {}),
   };
 }
 
 /** Our own limits, with the preVerificationGas of the bundler where that is higher: it contains the data fee. */
-function withDataFeeOf({ preVerificationGas: bundlers }: Estimate, simulated: Estimate): Estimate {
+function withHigherDataFee({ preVerificationGas: bundlers }: Estimate, simulated: Estimate): Estimate {
   return bundlers > simulated.preVerificationGas ? { ...simulated, preVerificationGas: bundlers } : simulated;
 }
 
@@ -135,7 +135,7 @@ async function ask(bundler: Bundler, params: readonly unknown[]): Promise<unknow
 }
 
 function gasField(answer: unknown, field: string): bigint {
-  const value = fieldOf(answer, field);
+  const value = readField(answer, field);
   if (typeof value === 'string' && /^0x[0-9a-fA-F]{1,32}$/.test(value)) return BigInt(value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
   throw new DomainError('UNAVAILABLE', `the bundler's ${field} must be a hex quantity, got ${quote(value)}`, {

@@ -19,7 +19,7 @@ const maxReasonLength = 200;
 /** Errors inside of errors are followed this far: a caller's contract may nest any number. */
 const maxDepth = 3;
 /** Longer byte strings are cut. */
-const mostBytes = 32;
+const maxBytes = 32;
 
 type RevertReason = {
   readonly text: string;
@@ -56,7 +56,7 @@ function explainError(error: CustomError, depth: number): RevertReason {
 
 function formatValue(value: unknown): string {
   const text = String(value);
-  return isHexBytes(text) && hexSize(text) > mostBytes ? `${text.slice(0, 2 + 2 * mostBytes)}...` : text;
+  return isHexBytes(text) && hexSize(text) > maxBytes ? `${text.slice(0, 2 + 2 * maxBytes)}...` : text;
 }
 
 /** A bundler's message, which may hold revert data as hex: known errors in it are named. */

@@ -80,8 +80,8 @@ export function createSimulator(
   let hasBlockOverrides: boolean | undefined;
 
   return async (simulation) => {
-    const overrides = overridesOf(simulation, entryPoint, speech);
-    const gas = hexQuantity(gasOf(simulation, speech));
+    const overrides = stateOverrides(simulation, entryPoint, speech);
+    const gas = hexQuantity(sumGas(simulation, speech));
     const call = { to: entryPoint, data: encode(simulation, speech), gas };
     try {
       const block = simulation.block === undefined ? 'latest' : hexQuantity(simulation.block);
@@ -136,7 +136,7 @@ const gasBesidesLimits = 5_000_000n;
  * The most that a simulation can need. Without this limit the node would go on to its own cap, which is often tens of
  * times as much. An account whose code loops would occupy the node that long.
  */
-function gasOf({ op, paymasterAndData }: Simulation, { form }: Speech): bigint {
+function sumGas({ op, paymasterAndData }: Simulation, { form }: Speech): bigint {
   const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
   const paymasterGas = paymasterAndData === '0x' ? 0n : form.paymasterGasOf(op, paymasterAndData);
   const limits = callGasLimit + verificationGasLimit + preVerificationGas + paymasterGas;
@@ -162,7 +162,7 @@ function refusesParameters(error: unknown): boolean {
   return invalidParameters.has(error.cause.code) || /argument|param|override/i.test(error.cause.message);
 }
 
-function overridesOf(
+function stateOverrides(
   { op, paymasterAndData }: Simulation,
   entryPoint: Address,
   { simulation: { codeArtifact } }: Speech,

@@ -162,13 +162,13 @@ const most = 1_000;
 export function createEarlierNeeds() {
   const kept = new LRUCache<string, Needs>({ max: most });
   return {
-    of: (request: EstimateRequest): Needs | undefined => kept.get(kindOf(request)),
-    note: (request: EstimateRequest, needs: Needs): void => void kept.set(kindOf(request), needs),
+    of: (request: EstimateRequest): Needs | undefined => kept.get(operationKind(request)),
+    note: (request: EstimateRequest, needs: Needs): void => void kept.set(operationKind(request), needs),
   };
 }
 
 /** Operations of one kind: the account's function and its first argument, often the called contract; and sizes. */
-function kindOf({ chainId, entryPoint, op, paymasterAndData = '0x' }: EstimateRequest): string {
+function operationKind({ chainId, entryPoint, op, paymasterAndData = '0x' }: EstimateRequest): string {
   const call = op.callData.slice(0, 74);
   const factory = op.initCode.slice(0, 42);
   const sizes = [op.callData.length, op.initCode.length, paymasterAndData.length];

@@ -58,7 +58,7 @@ export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): W
   return async (target, work) => {
     const reached = reach(target);
     try {
-      return await slotsOf(target.chainId).run(target.paymasterId, async () => {
+      return await ensureSlots(target.chainId).run(target.paymasterId, async () => {
         const { op } = target;
         const [result] = await Promise.all([work(reached), op && requireUsable(reached.chain, op)]);
         return result;
@@ -72,7 +72,7 @@ export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): W
     }
   };
 
-  function slotsOf(chainId: number): FairSlots {
+  function ensureSlots(chainId: number): FairSlots {
     const known = slots.get(chainId) ?? new FairSlots(simulationsPerChain);
     slots.set(chainId, known);
     return known;

@@ -4,7 +4,7 @@ import { encodeCall } from '../../core/paymaster/abi.js';
 import { signatureToTail } from '../../core/paymaster/tail.js';
 import {
   decidePayment,
-  trialOf,
+  toTrial,
   type ObservedPayment,
   type SimulatedPayment,
 } from '../../core/paymaster/token-payment.js';
@@ -41,13 +41,13 @@ export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChe
         }
       });
     },
-    ground: (request) => withSimulator(request, ({ chain }) => groundOf(chain, request)),
+    ground: (request) => withSimulator(request, ({ chain }) => readGround(chain, request)),
     holdings: (request) =>
       withSimulator(request, async ({ chain }) => {
         const { token, account, contract } = request;
         const [balance, allowance] = await Promise.all([
-          wordNow(chain, token, balanceOf(account)),
-          wordNow(chain, token, allowanceOf(account, contract)),
+          wordNow(chain, token, encodeBalanceCall(account)),
+          wordNow(chain, token, encodeAllowanceCall(account, contract)),
         ]);
         return { balance, allowance };
       }),
@@ -75,26 +75,26 @@ async function observe(
 ): Promise<ObservedPayment> {
   const { op, terms, codec } = request;
   const [ground, paymasterAndData] = await Promise.all([
-    known ?? groundOf(chain, { codec, contract: terms.paymaster }),
+    known ?? readGround(chain, { codec, contract: terms.paymaster }),
     trialData(request),
   ]);
   const receivers = [...new Set([...codec.receivers(terms), ...ground.receivers])];
-  const reads = readsOf(chain, simulate, request, ground.block);
+  const reads = tokenReads(chain, simulate, request, ground.block);
   // A payment taken in validation has to be there before the call.
   const read = terms.inAdvance === true ? reads.now : reads.afterCall;
   const [balance, allowance, payment] = await Promise.all([
-    read(balanceOf(op.sender)),
-    read(allowanceOf(op.sender, toAddressKey(terms.paymaster))),
+    read(encodeBalanceCall(op.sender)),
+    read(encodeAllowanceCall(op.sender, toAddressKey(terms.paymaster))),
     paymentTo(receivers, reads, paymasterAndData),
   ]);
   return { balance, allowance, payment };
 }
 
-type Reads = ReturnType<typeof readsOf>;
+type Reads = ReturnType<typeof tokenReads>;
 
 /** Values that the token answers: now, after the call of an operation that pays for itself, and after a payment. */
-function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentRequest, block: number) {
-  const trial = withSignature(trialOf(op, terms).op);
+function tokenReads(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentRequest, block: number) {
+  const trial = withSignature(toTrial(op, terms).op);
   // 1 wei per gas: the simulated deposit is enough for it, and the account's own balance is not touched.
   const unpaid = { ...trial, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
   const simulateAt = async (simulated: FinalUserOperation, paymasterAndData: Hex, data: Hex) => {
@@ -124,7 +124,7 @@ async function paymentTo(
   try {
     const gains = await Promise.all(
       receivers.map(async (receiver) => {
-        const data = balanceOf(receiver);
+        const data = encodeBalanceCall(receiver);
         const [before, after] = await Promise.all([
           reads.now(data),
           reads.afterPayment(paymasterAndData, data),
@@ -143,13 +143,13 @@ async function paymentTo(
 
 /** The paymaster's data for the trial: valid except for its time window. */
 async function trialData({ codec, op, terms, sign, inTail }: TokenPaymentRequest): Promise<Hex> {
-  const trial = trialOf(op, terms);
+  const trial = toTrial(op, terms);
   const item = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
   const data = codec.encode(trial.op, trial.terms, await sign(item));
   return inTail === true ? signatureToTail(data) : data;
 }
 
-async function groundOf(
+async function readGround(
   chain: Chain,
   { codec, contract }: Pick<GroundRequest, 'codec' | 'contract'>,
 ): Promise<PaymentGround> {
@@ -172,11 +172,11 @@ async function receiverNamedBy(chain: Chain, contract: string, data: Hex): Promi
   }
 }
 
-function balanceOf(account: AddressKey): Hex {
+function encodeBalanceCall(account: AddressKey): Hex {
   return encodeCall('function balanceOf(address account)', [account]);
 }
 
-function allowanceOf(account: AddressKey, spender: AddressKey): Hex {
+function encodeAllowanceCall(account: AddressKey, spender: AddressKey): Hex {
   return encodeCall('function allowance(address account, address spender)', [account, spender]);
 }
 

@@ -60,7 +60,7 @@ export function createKubeEventRecorder(
   }
 
   async function send(event: ResourceEvent): Promise<void> {
-    const key = keyOf(event);
+    const key = eventKey(event);
     const now = clock.now();
     const known = series.get(key);
     if (known === undefined || now - known.lastAt > seriesMs) return begin(key, event, now);
@@ -69,7 +69,7 @@ export function createKubeEventRecorder(
     try {
       await transport.request({
         method: 'PATCH',
-        path: `${collectionOf(known.namespace)}/${known.name}`,
+        path: `${eventsPath(known.namespace)}/${known.name}`,
         contentType: 'application/merge-patch+json',
         timeoutMs: stopMs,
         body: { series: { count: known.count, lastObservedTime: microTime(now) } },
@@ -88,7 +88,7 @@ export function createKubeEventRecorder(
     const name = `${metadata.name.slice(0, 200)}.${key.slice(0, 8)}${now.toString(16)}`;
     await transport.request({
       method: 'POST',
-      path: collectionOf(namespace),
+      path: eventsPath(namespace),
       timeoutMs: stopMs,
       body: {
         apiVersion: 'events.k8s.io/v1',
@@ -129,13 +129,13 @@ export function createKubeEventRecorder(
   };
 }
 
-function keyOf({ object, type, reason, note }: ResourceEvent): string {
+function eventKey({ object, type, reason, note }: ResourceEvent): string {
   return createHash('sha256')
     .update(JSON.stringify([object.metadata.uid, type, reason, note]))
     .digest('hex');
 }
 
-function collectionOf(namespace: string): string {
+function eventsPath(namespace: string): string {
   return `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
 }
 

@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { passHeader } from '../../core/config/pass.js';
 import { errorCodes } from '../../core/error-codes.js';
-import { reasonOf } from '../../core/error-reasons.js';
+import { asReason } from '../../core/error-reasons.js';
 import { DomainError, type Problem } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
 import { given } from '../../core/units/given.js';
@@ -32,7 +32,7 @@ export type Explanations = {
 const usualDeadlineMs = 15_000;
 const connections = 40;
 /** An explanation names every rule, of which there may be hundreds. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /** Asks a JSON-RPC server for explanations. The apiKey goes in a header, so that no log has it. */
 export function createExplanations(urlOf: () => string, deadlineMs = usualDeadlineMs): Explanations {
@@ -62,51 +62,55 @@ export function createExplanations(urlOf: () => string, deadlineMs = usualDeadli
       try {
         const asked = agent.request({ origin, path, method: 'POST', headers, body, signal });
         const { statusCode: status, headers: given, body: answered } = await withinDeadline(signal, asked);
-        answer = { status, text: await withinDeadline(signal, readBody(answered, mostBytes, given)) };
+        answer = { status, text: await withinDeadline(signal, readBody(answered, maxBytes, given)) };
       } catch (error) {
         // Its cause may hold the request, and so the key.
-        throw away(signal.aborted ? 'no answer in time' : (errorText(error, 'code') ?? 'no connection'));
+        throw explainUnavailable(
+          signal.aborted ? 'no answer in time' : (errorText(error, 'code') ?? 'no connection'),
+        );
       }
-      return explanationOf(answer);
+      return parseExplanation(answer);
     },
     stop: () => agent.destroy(),
   };
 }
 
-function explanationOf({ status, text }: { readonly status: number; readonly text: string }): object {
+function parseExplanation({ status, text }: { readonly status: number; readonly text: string }): object {
   const answer = parseJson(text);
   const { result, error } = isObject(answer) ? answer : {};
   if (isObject(result)) return result;
-  throw isObject(error) ? failureOf(error, status) : away(`HTTP ${status} without a JSON-RPC answer`);
+  throw isObject(error)
+    ? toDomainError(error, status)
+    : explainUnavailable(`HTTP ${status} without a JSON-RPC answer`);
 }
 
 const { INVALID_INPUT, RATE_LIMITED, PAYMASTER_NOT_READY, PAYLOAD_TOO_LARGE } = errorCodes;
 
-function failureOf(error: Readonly<Record<string, unknown>>, status: number): DomainError {
+function toDomainError(error: Readonly<Record<string, unknown>>, status: number): DomainError {
   const { code } = error;
   const message = inBody(String(error['message']));
   const data = isObject(error['data']) ? error['data'] : {};
   const seconds = data['retryAfterSeconds'];
   const retry = given({ retryAfterSeconds: typeof seconds === 'number' ? seconds : undefined });
   if (code === INVALID_INPUT.rpc.code)
-    return new DomainError('INVALID_INPUT', message, { problems: problemsOf(data['problems']) });
+    return new DomainError('INVALID_INPUT', message, { problems: parseProblems(data['problems']) });
   if (code === RATE_LIMITED.rpc.code) return new DomainError('RATE_LIMITED', message, retry);
   if (code === PAYMASTER_NOT_READY.rpc.code)
     return new DomainError('PAYMASTER_NOT_READY', message, {
       ...retry,
-      reason: reasonOf(String(data['reason'])),
+      reason: asReason(String(data['reason'])),
     });
   if (status === PAYLOAD_TOO_LARGE.rpc.status) return new DomainError('PAYLOAD_TOO_LARGE', message);
   // Also when it does not take our key or pass: it is behind, or has other keys.
-  return away(`${String(data['reason'] ?? code)}: ${message}`, retry);
+  return explainUnavailable(`${String(data['reason'] ?? code)}: ${message}`, retry);
 }
 
-function away(why: string, retry: { readonly retryAfterSeconds?: number } = {}): DomainError {
+function explainUnavailable(why: string, retry: { readonly retryAfterSeconds?: number } = {}): DomainError {
   const details = { reason: 'RPC_UNAVAILABLE', retryAfterSeconds: 5, ...retry } as const;
   return new DomainError('UNAVAILABLE', `the JSON-RPC server does not explain: ${why}`, details);
 }
 
-function problemsOf(problems: unknown): readonly Problem[] {
+function parseProblems(problems: unknown): readonly Problem[] {
   return (Array.isArray(problems) ? problems.filter(isObject) : []).map(({ field, expected, value }) => ({
     field: inBody(String(field)),
     expected: String(expected),

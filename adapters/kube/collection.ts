@@ -1,4 +1,4 @@
-import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { formatKey, objectKey } from '../../core/meta/meta.js';
 import type { KubeList, KubeObject } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
@@ -21,8 +21,8 @@ export type CollectionOptions = {
 };
 
 const pageSize = '500';
-const metadataOf = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
-const metadataOfList = metadataOf('PartialObjectMetadataList');
+const metadataType = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+const metadataOfList = metadataType('PartialObjectMetadataList');
 
 /** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
 export function createCollection(options: CollectionOptions) {
@@ -80,7 +80,7 @@ export function createCollection(options: CollectionOptions) {
     async revisionsAt(version: string): Promise<ReadonlyMap<string, string>> {
       const revisions = new Map<string, string>();
       const note = (items: readonly KubeObject[]): void => {
-        for (const item of items) revisions.set(formatKey(keyOf(item)), revisionOf(item));
+        for (const item of items) revisions.set(formatKey(objectKey(item)), objectRevision(item));
       };
       await pages({ resourceVersion: version, resourceVersionMatch: 'Exact' }, note, metadataOfList);
       return revisions;
@@ -100,13 +100,13 @@ export function createCollection(options: CollectionOptions) {
             ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
             : { resourceVersion: version }),
         },
-        ...(options.metadataOnly === true ? { accept: metadataOf('PartialObjectMetadata') } : {}),
+        ...(options.metadataOnly === true ? { accept: metadataType('PartialObjectMetadata') } : {}),
         signal: AbortSignal.any([signal, own.signal]),
       }),
   };
 }
 
 /** Distinguishes one state of an object from another. */
-export function revisionOf({ metadata }: KubeObject): string {
+export function objectRevision({ metadata }: KubeObject): string {
   return `${metadata.uid} ${metadata.resourceVersion}`;
 }

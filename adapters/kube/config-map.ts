@@ -38,7 +38,7 @@ type NamedConfigMap = {
 
 type Entries = Readonly<Record<string, string>>;
 
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 export function createNamedConfigMap(deps: ConfigMapPlace & { readonly name: string }): NamedConfigMap {
   const { transport, namespace, name } = deps;
@@ -60,7 +60,7 @@ export function createNamedConfigMap(deps: ConfigMapPlace & { readonly name: str
       }
     },
     async update(change) {
-      for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+      for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
         const present = await map.read();
         const data = change(present?.data ?? {});
         if (present !== undefined && isDeepStrictEqual(data, present.data ?? {})) return;

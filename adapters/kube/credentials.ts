@@ -19,10 +19,10 @@ const rereadMs = 60_000;
  * `@kubernetes/client-node`, which costs about 90 MB of memory.
  */
 export function createCredentialSource(access: KubeAccess, clock: Clock): CredentialSource {
-  return rereading(loaderOf(access), clock);
+  return rereading(createLoader(access), clock);
 }
 
-function loaderOf(access: KubeAccess): () => Promise<KubeCredentials> {
+function createLoader(access: KubeAccess): () => Promise<KubeCredentials> {
   switch (access.from) {
     case 'service-account':
       return () => readServiceAccount(access.files);

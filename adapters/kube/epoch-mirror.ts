@@ -2,7 +2,7 @@ import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import {
   isSameEpoch,
-  raised,
+  raiseEpoch,
   type EpochCopies,
   type EpochMirror,
   type UsageEpoch,
@@ -29,7 +29,7 @@ export function createKubeEpochMirror(deps: ConfigMapPlace): EpochMirror & Epoch
   /**
    * The ConfigMap; created empty if it does not exist, because only the API server assigns the uid that copies name.
    */
-  async function present(): Promise<ConfigMap | undefined> {
+  async function ensureMap(): Promise<ConfigMap | undefined> {
     const found = await map.read();
     if (found !== undefined) return found;
     await map.write(undefined, {});
@@ -42,7 +42,7 @@ export function createKubeEpochMirror(deps: ConfigMapPlace): EpochMirror & Epoch
     },
     all: createKubeEpochCopies(map.read).all,
     async put(chainId, next, expected) {
-      const found = await present();
+      const found = await ensureMap();
       if (found === undefined || !isSameEpoch(epochIn(found, chainId), expected)) return false;
       const text = formatEpoch(next, found.metadata.uid);
       return map.write(found, { ...found.data, [String(chainId)]: text });
@@ -54,7 +54,7 @@ export function createKubeEpochMirror(deps: ConfigMapPlace): EpochMirror & Epoch
       for (const [chainId, mark] of marks) {
         const copy = epochIn(found, chainId);
         if (found === undefined || copy === undefined) continue;
-        const next = raised(copy, mark);
+        const next = raiseEpoch(copy, mark);
         if (next !== copy) changed.push([String(chainId), formatEpoch(next, found.metadata.uid)]);
         copies.set(chainId, next);
       }

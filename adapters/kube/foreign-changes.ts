@@ -34,7 +34,7 @@ export function watchForeignChanges(
       ...collection,
       kind: `${kind} written`,
       metadataOnly: true,
-      transform: seen,
+      transform: toSeen,
       onEvent({ type, object }) {
         const { namespace = '', name } = object.metadata;
         // What is there at the start is compared with its sources anyway.
@@ -53,7 +53,7 @@ export function watchForeignChanges(
 type Seen = KubeObject & { readonly isForeign: boolean };
 
 /** There may be ten thousand of them. */
-function seen({ metadata }: KubeObject): Seen {
+function toSeen({ metadata }: KubeObject): Seen {
   const { name, namespace, uid, resourceVersion, managedFields = [] } = metadata;
   return {
     metadata: {

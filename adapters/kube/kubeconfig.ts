@@ -25,8 +25,8 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
     );
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
-  const [ca, clientCertificate, clientKey] = [options.ca, options.cert, options.key].map(pemOf);
-  const authorization = authorizationOf(options);
+  const [ca, clientCertificate, clientKey] = [options.ca, options.cert, options.key].map(readPem);
+  const authorization = readAuthorization(options);
   return {
     server: cluster.server,
     ...given({ ca, clientCertificate, clientKey, authorization, proxy }),
@@ -35,12 +35,12 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
   };
 }
 
-function pemOf(value: unknown): string | undefined {
+function readPem(value: unknown): string | undefined {
   if (Buffer.isBuffer(value)) return value.toString('utf8');
   return typeof value === 'string' ? value : undefined;
 }
 
-function authorizationOf({ headers, auth }: RequestOptions): string | undefined {
+function readAuthorization({ headers, auth }: RequestOptions): string | undefined {
   if (typeof auth === 'string') return `Basic ${Buffer.from(auth).toString('base64')}`;
   if (headers === undefined || Array.isArray(headers)) return undefined;
   const value = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];

@@ -133,7 +133,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       if (!stopped.signal.aborted && !isStatus(error, 409)) {
         log.warn('writing the lease failed', {
           lease: `${namespace}/${name}`,
-          error: messageOf(error),
+          error: describeError(error),
         });
       }
       return false;
@@ -223,7 +223,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       } catch (error) {
         if (!isStatus(error, 409)) {
           log.warn('the lease could not be released; a standby takes over when it expires', {
-            error: messageOf(error),
+            error: describeError(error),
           });
           return;
         }
@@ -252,7 +252,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   };
 }
 
-function messageOf(error: unknown): string {
+function describeError(error: unknown): string {
   return error instanceof KubeApiError ? `${error.status} ${error.reason} ${error.message}` : String(error);
 }
 

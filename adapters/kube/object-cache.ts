@@ -1,4 +1,4 @@
-import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { formatKey, objectKey } from '../../core/meta/meta.js';
 import type { KubeObject } from './objects.js';
 
 export type CacheEvent<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T };
@@ -32,7 +32,7 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   put(object: T): void {
-    const key = formatKey(keyOf(object));
+    const key = formatKey(objectKey(object));
     const previous = this.#objects.get(key);
     if (previous && previous.metadata.uid !== object.metadata.uid)
       this.#deliver({ type: 'DELETED', object: previous });
@@ -42,7 +42,7 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   remove(object: T): void {
-    const key = formatKey(keyOf(object));
+    const key = formatKey(objectKey(object));
     const previous = this.#objects.get(key);
     if (!previous) return;
     this.#objects.delete(key);

@@ -1,10 +1,10 @@
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
-import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { formatKey, objectKey } from '../../core/meta/meta.js';
 import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './api-error.js';
 import { pause } from '../timers.js';
 import { createBackoff } from './backoff.js';
-import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
+import { createCollection, objectRevision, type CollectionOptions } from './collection.js';
 import { CorruptStreamError, readWatch, type KubeChange } from './watch-stream.js';
 import { compareVersions, type KubeObject } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
@@ -124,7 +124,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
 
   /** Decides what an error means: list again, resume, or wait and resume. */
   async function recover(error: unknown): Promise<void> {
-    const reason = reasonOf(error);
+    const reason = failureReason(error);
     instruments.watchErrors(reason).inc();
     if (isExpired(error)) {
       mustRelist = 'expired';
@@ -181,8 +181,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       try {
         const objects = new Map<string, T>();
         const version = await collection.list(minimum, (items) => {
-          for (const item of items) keep(objects, item);
-          heard();
+          for (const item of items) putObject(objects, item);
+          noteEvent();
         });
         return replace(objects, version);
       } catch (error) {
@@ -192,9 +192,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     }
   }
 
-  function keep(objects: Map<string, T>, found: KubeObject): void {
+  function putObject(objects: Map<string, T>, found: KubeObject): void {
     const object = options.transform(found);
-    objects.set(formatKey(keyOf(object)), object);
+    objects.set(formatKey(objectKey(object)), object);
   }
 
   /** Watches from a version, or (undefined) streams the list first and goes on watching on the same connection. */
@@ -215,7 +215,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       const startedAt = now();
       const changes = await readWatch(chunks, {
         onBytes: stall.touch,
-        onRead: heard,
+        onRead: noteEvent,
         onChange(change) {
           if (initial === undefined) return apply(change);
           if (!collect(change, initial)) return;
@@ -239,8 +239,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   /** True for the bookmark that ends the streamed list. */
   function collect(change: KubeChange, objects: Map<string, T>): boolean {
     if (change.type === 'BOOKMARK') return change.endsInitialEvents;
-    if (change.type === 'DELETED') objects.delete(formatKey(keyOf(change.object)));
-    else keep(objects, change.object);
+    if (change.type === 'DELETED') objects.delete(formatKey(objectKey(change.object)));
+    else putObject(objects, change.object);
     return false;
   }
 
@@ -260,7 +260,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   function replace(objects: ReadonlyMap<string, T>, version: string): void {
     cache.replace(objects);
     instruments.objects.set(cache.size);
-    heard();
+    noteEvent();
     mustRelist = undefined;
     reach(version);
     if (isSynced) return;
@@ -275,7 +275,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     reached = version;
   }
 
-  function heard(): void {
+  function noteEvent(): void {
     lastHeard = now();
     instruments.lastEvent.set(lastHeard / 1000);
   }
@@ -299,7 +299,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   async function audit(): Promise<void> {
     const version = reached;
     if (!isSynced || version === undefined) return;
-    const ours = new Map(cache.entries().map(([key, object]) => [key, revisionOf(object)]));
+    const ours = new Map(cache.entries().map(([key, object]) => [key, objectRevision(object)]));
     const theirs = await collection.revisionsAt(version);
     const misses = [...theirs].filter(([key, revision]) => ours.get(key) !== revision).length;
     const extra = [...ours.keys()].filter((key) => !theirs.has(key)).length;
@@ -334,7 +334,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
 /** The server does not stream lists, or never ended one. */
 class WatchListUnavailable extends Error {}
 
-function reasonOf(error: unknown): string {
+function failureReason(error: unknown): string {
   if (error instanceof CorruptStreamError) return 'corrupt';
   if (error instanceof WatchListUnavailable) return 'watch-list';
   if (!(error instanceof KubeApiError)) return 'other';

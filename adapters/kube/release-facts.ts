@@ -19,10 +19,10 @@ export function createKubeReleaseFacts({ clock, log, mayWrite, ...place }: Deps)
 
   async function write(names: readonly string[], now: number): Promise<void> {
     await map.update((data) => {
-      const isOld = (name: string) => now - (timeOf(data[keyOf(name)]) ?? 0) >= confirmEveryMs;
+      const isOld = (name: string) => now - (parseTime(data[reachedKey(name)]) ?? 0) >= confirmEveryMs;
       return {
         ...data,
-        ...Object.fromEntries(names.filter(isOld).map((name) => [keyOf(name), String(now)])),
+        ...Object.fromEntries(names.filter(isOld).map((name) => [reachedKey(name), String(now)])),
       };
     });
     for (const name of names) dueAt.set(name, now + confirmEveryMs);
@@ -31,7 +31,7 @@ export function createKubeReleaseFacts({ clock, log, mayWrite, ...place }: Deps)
   return {
     async lastHad(names) {
       const data = (await map.read())?.data ?? {};
-      const times = names.flatMap((name) => timeOf(data[keyOf(name)]) ?? []);
+      const times = names.flatMap((name) => parseTime(data[reachedKey(name)]) ?? []);
       return times.length === 0 ? undefined : (Math.max(...times) as EpochMs);
     },
     confirm(names) {
@@ -46,11 +46,11 @@ export function createKubeReleaseFacts({ clock, log, mayWrite, ...place }: Deps)
   };
 }
 
-function keyOf(name: string): string {
+function reachedKey(name: string): string {
   return `reached.${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 }
 
-function timeOf(text: string | undefined): number | undefined {
+function parseTime(text: string | undefined): number | undefined {
   const time = Number(text);
   return text !== undefined && Number.isSafeInteger(time) ? time : undefined;
 }

@@ -38,14 +38,14 @@ const operator = 'paymaster-operator';
 const query = { fieldManager: ours };
 
 /** By name, because the operator may read only these and not everybody's bindings. */
-const selectorsOf = (name: BindingName) => ({
+const bindingSelectors = (name: BindingName) => ({
   fieldSelector: `metadata.name=${name}`,
   labelSelector: `${managedBy}=${operator}`,
 });
 
 /** The RoleBindings of all organisations, to watch. */
 export function tenantBindings(bindings: readonly TenantBinding[]): readonly OwnObjects[] {
-  return bindings.map(({ name }) => ({ kind: 'RoleBinding', path: allBindings, ...selectorsOf(name) }));
+  return bindings.map(({ name }) => ({ kind: 'RoleBinding', path: allBindings, ...bindingSelectors(name) }));
 }
 
 /** RoleBindings in each organisation's namespace. Throws the errors of the store ports. */
@@ -83,11 +83,11 @@ function createBindings(
 ): TenantAccess {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: clusterRole };
   const subjects = [{ kind: 'ServiceAccount', ...serviceAccount }];
-  const pathOf = (namespace: string): string => `${collectionOf(namespace)}/${bindingName}`;
+  const bindingPath = (namespace: string): string => `${bindingsPath(namespace)}/${bindingName}`;
   const bindingIn = (namespace: string): string => `RoleBinding ${namespace}/${bindingName}`;
 
   function read(namespace: string): Promise<RoleBinding | undefined> {
-    return readObject(transport, pathOf(namespace));
+    return readObject(transport, bindingPath(namespace));
   }
 
   function bodyFor(namespace: string, resourceVersion?: string) {
@@ -102,7 +102,7 @@ function createBindings(
 
   async function create(namespace: string): Promise<Granted> {
     try {
-      return await send({ method: 'POST', path: collectionOf(namespace), query, body: bodyFor(namespace) });
+      return await send({ method: 'POST', path: bindingsPath(namespace), query, body: bodyFor(namespace) });
     } catch (error) {
       if (isStatus(error, 404) || isTerminating(error)) return 'no-namespace';
       throw error;
@@ -122,7 +122,7 @@ function createBindings(
 
   async function remove(namespace: string, { metadata }: RoleBinding): Promise<void> {
     try {
-      await deleteObject(transport, pathOf(namespace), { uid: metadata.uid });
+      await deleteObject(transport, bindingPath(namespace), { uid: metadata.uid });
     } catch (error) {
       if (!isStatus(error, 404)) throw error;
     }
@@ -139,7 +139,7 @@ function createBindings(
     }
     // Sent also where it changes nothing: the answer says whether the namespace has its label.
     const body = bodyFor(namespace, present.metadata.resourceVersion);
-    const outcome = await send({ method: 'PUT', path: pathOf(namespace), query, body });
+    const outcome = await send({ method: 'PUT', path: bindingPath(namespace), query, body });
     const isSame = isDeepStrictEqual(withoutGroup(present.subjects), subjects);
     return outcome === 'granted' && isSame ? 'unchanged' : outcome;
   }
@@ -150,7 +150,7 @@ function createBindings(
   }
 
   async function granted(): Promise<readonly string[]> {
-    const found = await readList<RoleBinding>(transport, allBindings, selectorsOf(bindingName));
+    const found = await readList<RoleBinding>(transport, allBindings, bindingSelectors(bindingName));
     // A binding to another role belongs to another installation.
     const ours = found.filter((binding) => isDeepStrictEqual(binding.roleRef, roleRef));
     return ours.map(({ metadata }) => metadata.namespace);
@@ -179,6 +179,6 @@ function withoutGroup(subjects: RoleBinding['subjects'] = []) {
 
 const allBindings = '/apis/rbac.authorization.k8s.io/v1/rolebindings';
 
-function collectionOf(namespace: string): string {
+function bindingsPath(namespace: string): string {
   return `/apis/rbac.authorization.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/rolebindings`;
 }

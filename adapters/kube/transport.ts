@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Agent, DecoratorHandler, ProxyAgent, request, type Dispatcher } from 'undici';
 import type { Ambient } from '../../core/ambient.js';
 import { errorOfStatus, noAnswer, type KubeApiError } from './api-error.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 import { parseJson } from '../../core/schema/json-value.js';
 import { pause } from '../timers.js';
 import { withinDeadline } from '../within-deadline.js';
@@ -99,7 +99,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     const signal = AbortSignal.any([...endings, ...deadline]);
     const pool = poolFor(credentials);
     try {
-      const asked = request(urlOf(credentials.server, call), {
+      const asked = request(callUrl(credentials.server, call), {
         method: call.method,
         dispatcher:
           kind === 'unary' ? pool.unary.compose(sentBefore(performance.now() + timeoutMs)) : pool.watch,
@@ -133,7 +133,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
   }
 
   function poolFor(credentials: KubeCredentials): ConnectionPool {
-    const key = keys.get(credentials) ?? keyOf(credentials);
+    const key = keys.get(credentials) ?? connectionKey(credentials);
     keys.set(credentials, key);
     const existing = pools.get(key);
     if (existing) return existing;
@@ -148,12 +148,12 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     const common = { connect, allowH2: false, keepAliveTimeout: 30_000 };
     const { proxy: uri } = credentials;
     const tunnel = { requestTls: { ...connect, allowH2: false }, proxyTunnel: true, connectTimeout: 10_000 };
-    const agentOf = (options: Agent.Options): Dispatcher =>
+    const createAgent = (options: Agent.Options): Dispatcher =>
       uri === undefined ? new Agent(options) : new ProxyAgent({ ...options, ...tunnel, uri });
     const pool = {
       key,
-      unary: agentOf({ ...common, connections: maxConnections }),
-      watch: agentOf(common),
+      unary: createAgent({ ...common, connections: maxConnections }),
+      watch: createAgent(common),
     };
     pools.set(key, pool);
     return pool;
@@ -181,7 +181,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
         const error = errorOfStatus(
           response.statusCode,
           tolerantJson(body),
-          headerOf(response, 'retry-after'),
+          readHeader(response, 'retry-after'),
         );
         const waitMs = (error.retryAfterSeconds ?? Infinity) * 1000;
         if (error.status !== 429 || performance.now() + waitMs >= deadline) throw error;
@@ -193,9 +193,9 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       const response = await send(call, 'watch');
       if (response.statusCode >= 300) {
         const body = await readBody(call, response);
-        throw errorOfStatus(response.statusCode, tolerantJson(body), headerOf(response, 'retry-after'));
+        throw errorOfStatus(response.statusCode, tolerantJson(body), readHeader(response, 'retry-after'));
       }
-      return chunksOf(call, response);
+      return readChunks(call, response);
     },
 
     async stop() {
@@ -207,7 +207,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
   };
 }
 
-function keyOf(credentials: KubeCredentials): string {
+function connectionKey(credentials: KubeCredentials): string {
   const { server, ca, clientCertificate, clientKey, serverName, skipTlsVerify, proxy } = credentials;
   const parts = [server, ca, clientCertificate, clientKey, serverName, skipTlsVerify, proxy];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
@@ -236,7 +236,7 @@ async function readBody(call: KubeRequest, response: Dispatcher.ResponseData): P
   }
 }
 
-async function* chunksOf(call: KubeRequest, response: Dispatcher.ResponseData): AsyncIterable<Buffer> {
+async function* readChunks(call: KubeRequest, response: Dispatcher.ResponseData): AsyncIterable<Buffer> {
   try {
     for await (const chunk of response.body) yield chunk as Buffer;
   } catch (error) {
@@ -244,13 +244,13 @@ async function* chunksOf(call: KubeRequest, response: Dispatcher.ResponseData): 
   }
 }
 
-function urlOf(server: string, call: KubeRequest): string {
+function callUrl(server: string, call: KubeRequest): string {
   const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
   return `${server.replace(/\/$/, '')}${call.path}${query}`;
 }
 
 function unreachableServer(call: KubeRequest, cause: unknown): KubeApiError {
-  return noAnswer('Unreachable', `${call.method} ${call.path}: ${messageOf(cause)}`, cause);
+  return noAnswer('Unreachable', `${call.method} ${call.path}: ${errorMessage(cause)}`, cause);
 }
 
 function requireJson(call: KubeRequest, body: string): unknown {
@@ -266,7 +266,7 @@ function tolerantJson(body: string): unknown {
   return parseJson(body) ?? { message: body.slice(0, 200) };
 }
 
-function headerOf(response: Dispatcher.ResponseData, name: string): string | undefined {
+function readHeader(response: Dispatcher.ResponseData, name: string): string | undefined {
   const value = response.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

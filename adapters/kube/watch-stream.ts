@@ -1,7 +1,7 @@
 import { errorOfStatus } from './api-error.js';
 import { parseWatchEvent, type KubeWatchEvent } from './objects.js';
-import { messageOf } from '../../core/errors.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { errorMessage } from '../../core/errors.js';
+import { readField } from '../../core/schema/json-value.js';
 import { turn } from '../timers.js';
 
 /** Any event except the server's report that the watch has failed. */
@@ -31,7 +31,7 @@ export async function readWatch(
     on.onBytes();
     for (const line of splitter.push(chunk)) {
       const event = parseLine(line);
-      if (event.type === 'ERROR') throw errorOfStatus(statusCodeOf(event.status), event.status);
+      if (event.type === 'ERROR') throw errorOfStatus(readStatusCode(event.status), event.status);
       changes += 1;
       on.onChange(event);
       if (++ofSlice < changesPerSlice && performance.now() - sliceStarted <= sliceMs) continue;
@@ -49,12 +49,12 @@ function parseLine(line: Buffer): KubeWatchEvent {
   try {
     return parseWatchEvent(line);
   } catch (error) {
-    throw new CorruptStreamError(messageOf(error));
+    throw new CorruptStreamError(errorMessage(error));
   }
 }
 
-function statusCodeOf(status: unknown): number {
-  const code = fieldOf(status, 'code');
+function readStatusCode(status: unknown): number {
+  const code = readField(status, 'code');
   return typeof code === 'number' ? code : 500;
 }
 

@@ -19,7 +19,7 @@ type OutageLogDeps = Pick<Ambient, 'clock' | 'log'> & {
 const quietMs = 30_000;
 const summaryMs = 60_000;
 /** When there are more causes than this at once, the others share one. */
-const mostCauses = 50;
+const maxCauses = 50;
 
 type Outage = {
   readonly began: number;
@@ -33,7 +33,7 @@ type Outage = {
 export function createOutageLog({ log, clock, messages, after = unreferenced }: OutageLogDeps): OutageLog {
   const outages = new Map<string, Outage>();
 
-  function look(cause: string, outage: Outage): void {
+  function checkOutage(cause: string, outage: Outage): void {
     const now = clock.now();
     const seconds = Math.round((now - outage.began) / 1000);
     if (now - outage.last >= quietMs) {
@@ -46,12 +46,12 @@ export function createOutageLog({ log, clock, messages, after = unreferenced }: 
       outage.summarised = now;
       outage.count = 0;
     }
-    after(quietMs, () => look(cause, outage));
+    after(quietMs, () => checkOutage(cause, outage));
   }
 
   return {
     failed(given, fields) {
-      const cause = outages.has(given) || outages.size < mostCauses ? given : 'other';
+      const cause = outages.has(given) || outages.size < maxCauses ? given : 'other';
       const now = clock.now();
       const known = outages.get(cause);
       if (known !== undefined) {
@@ -63,7 +63,7 @@ export function createOutageLog({ log, clock, messages, after = unreferenced }: 
       const outage = { began: now, last: now, summarised: now, count: 0, total: 1 };
       outages.set(cause, outage);
       log.warn(messages.begins, { cause, ...fields });
-      after(quietMs, () => look(cause, outage));
+      after(quietMs, () => checkOutage(cause, outage));
     },
   };
 }

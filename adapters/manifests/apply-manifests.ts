@@ -1,7 +1,7 @@
-import { isDomainError, messageOf } from '../../core/errors.js';
+import { isDomainError, errorMessage } from '../../core/errors.js';
 import { canonicalJson } from '../../core/config/config-hash.js';
 import { type Kind, kinds } from '../../core/resources/kinds.js';
-import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { formatKey, objectKey } from '../../core/meta/meta.js';
 import { given } from '../../core/units/given.js';
 import type { ApplyRequest, ResourceStore } from '../../core/resources/resource-store.js';
 import type { ManifestFile } from './manifest-files.js';
@@ -18,7 +18,7 @@ type ApplyResult = {
   readonly isRetryable: boolean;
 };
 
-/** Manifests that are known to be in the store unchanged, by {@link idOf}: such a document is not applied again. */
+/** Manifests that are known to be in the store unchanged, by {@link formatIdentity}: such a document is not applied again. */
 export type AppliedTexts = Map<string, string>;
 
 /**
@@ -32,13 +32,13 @@ export async function applyManifests(
   known: AppliedTexts,
 ): Promise<ApplyResult> {
   const objects = [...files].flatMap((file) => file.objects);
-  const places = Map.groupBy(objects, idOf);
+  const places = Map.groupBy(objects, formatIdentity);
   const applied: AppliedObject[] = [];
   const problems: ManifestProblem[] = [];
   let isRetryable = false;
 
   for (const object of objects.toSorted(byKind)) {
-    const twins = (places.get(idOf(object)) ?? []).filter((other) => other !== object);
+    const twins = (places.get(formatIdentity(object)) ?? []).filter((other) => other !== object);
     if (twins.length > 0) {
       problems.push(duplicate(object, twins));
       continue;
@@ -61,12 +61,12 @@ async function applyOne(
   known: AppliedTexts,
 ): Promise<Failure | undefined> {
   const { kind, key, spec, labels, annotations } = object;
-  const id = idOf(object);
+  const id = formatIdentity(object);
   const text = canonicalJson({ spec, labels, annotations });
   if (known.get(id) === text) return undefined;
   known.delete(id);
   try {
-    await resources.apply(requestOf(kind, object));
+    await resources.apply(toApplyRequest(kind, object));
     known.set(id, text);
     // An embedded store answers at once; a large directory must still let requests through.
     await new Promise((resolve) => setImmediate(resolve));
@@ -75,7 +75,7 @@ async function applyOne(
     const problems = isDomainError(error) ? error.details.problems : undefined;
     const isRetryable = !isDomainError(error, 'INVALID_INPUT') && !isDomainError(error, 'FIELD_OWNED');
     if (problems) return { problems: problems.map(object.locate), isRetryable };
-    const message = messageOf(error);
+    const message = errorMessage(error);
     return {
       problems: [object.locate({ field: `${kind} ${formatKey(key)}`, expected: `stored (${message})` })],
       isRetryable,
@@ -84,7 +84,7 @@ async function applyOne(
 }
 
 /** The store validates each object by the schema of its kind, whatever a file contains. */
-function requestOf<K extends Kind>(kind: K, object: ManifestObject): ApplyRequest<K> {
+function toApplyRequest<K extends Kind>(kind: K, object: ManifestObject): ApplyRequest<K> {
   const { key, labels, annotations } = object;
   const spec = object.spec as ApplyRequest<K>['spec'];
   return { manager: manifestManager, kind, key, spec, ...given({ labels, annotations }) };
@@ -105,7 +105,7 @@ function byKind(a: ManifestObject, b: ManifestObject): number {
   return kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
 }
 
-export function idOf({ kind, key }: Identity): string {
+export function formatIdentity({ kind, key }: Identity): string {
   return `${kind} ${formatKey(key)}`;
 }
 
@@ -118,7 +118,7 @@ export async function manifestObjects(resources: Pick<ResourceStore, 'list'>): P
     kinds.map(async (kind) =>
       (await resources.list(kind))
         .filter(({ metadata }) => metadata.managedFields?.some(({ manager }) => manager === manifestManager))
-        .map((object) => ({ kind, key: keyOf(object) })),
+        .map((object) => ({ kind, key: objectKey(object) })),
     ),
   );
   return found.flat();

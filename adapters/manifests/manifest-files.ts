@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { watch, type FSWatcher } from 'node:fs';
 import { parseManifest, type ParsedManifest } from './parse-manifest.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 import { hasCode } from '../process/has-code.js';
 import type { Logger } from '../../core/log.js';
 
@@ -27,7 +27,7 @@ export async function readManifestFiles(
   directory: string,
   known: ReadonlyMap<string, ManifestFile>,
 ): Promise<Map<string, ManifestFile>> {
-  const names = await readdir(directory).catch((error: unknown) => messageOf(error));
+  const names = await readdir(directory).catch((error: unknown) => errorMessage(error));
   if (typeof names === 'string')
     return new Map([[directory, unreadable(directory, 'a directory that can be read', names)]]);
   const files = await Promise.all(
@@ -50,7 +50,7 @@ async function readManifestFile(
 ): Promise<ManifestFile | undefined> {
   const path = join(directory, name);
   try {
-    const { mtimeNs, ctimeNs, size, ino, isFile } = await signatureOf(path);
+    const { mtimeNs, ctimeNs, size, ino, isFile } = await readFileState(path);
     if (!isFile) return undefined;
     if (size > maxFileBytes) return unreadable(name, `at most ${maxFileBytes} bytes`, `it has ${size} bytes`);
     const signature = [mtimeNs, ctimeNs, size, ino].join(' ');
@@ -60,11 +60,11 @@ async function readManifestFile(
   } catch (error) {
     // Deleted between the listing and the reading: treated as if it had not been listed.
     if (hasCode(error, 'ENOENT')) return undefined;
-    return unreadable(name, 'a file that can be read', messageOf(error));
+    return unreadable(name, 'a file that can be read', errorMessage(error));
   }
 }
 
-async function signatureOf(path: string) {
+async function readFileState(path: string) {
   const stats = await stat(path, { bigint: true });
   const { mtimeNs, ctimeNs, size, ino } = stats;
   return { mtimeNs, ctimeNs, size, ino, isFile: stats.isFile() };

@@ -6,13 +6,13 @@ import {
   type AppliedObject,
   type AppliedTexts,
   applyManifests,
-  idOf,
+  formatIdentity,
   manifestObjects,
   withdraw,
 } from './apply-manifests.js';
 import { readManifestFiles, watchDirectory, type ManifestFile } from './manifest-files.js';
 import { formatManifestProblem, type Identity, type ManifestProblem } from './parse-manifest.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 
 /**
  * A directory of YAML manifests as one of the writers of resources, the field manager `manifests`.
@@ -59,13 +59,14 @@ export function createManifestSource(deps: ManifestSourceDeps) {
     const failures: ManifestProblem[] = [];
     await inherit().catch((error: unknown) => failures.push(storeProblem(directory, error)));
     const result = await applyManifests(resources, files.values(), applied);
-    for (const object of result.applied) ours.set(idOf(object), object);
+    for (const object of result.applied) ours.set(formatIdentity(object), object);
     const named = new Set<string>();
     for (const file of files.values())
       for (const identity of file.identities) {
-        named.add(idOf(identity));
+        named.add(formatIdentity(identity));
         // A document that is wrong now still says in which file its object is.
-        if (ours.has(idOf(identity))) ours.set(idOf(identity), { ...identity, file: file.name });
+        if (ours.has(formatIdentity(identity)))
+          ours.set(formatIdentity(identity), { ...identity, file: file.name });
       }
     await withdrawMissing(named, failures);
 
@@ -86,7 +87,7 @@ export function createManifestSource(deps: ManifestSourceDeps) {
   /** Reads once what earlier runs have applied. */
   async function inherit(): Promise<void> {
     if (hasInherited) return;
-    for (const object of await manifestObjects(resources)) ours.set(idOf(object), object);
+    for (const object of await manifestObjects(resources)) ours.set(formatIdentity(object), object);
     hasInherited = true;
   }
 
@@ -163,7 +164,7 @@ function byPlace(a: ManifestProblem, b: ManifestProblem): number {
 }
 
 function storeProblem(file: string, error: unknown): ManifestProblem {
-  const message = messageOf(error);
+  const message = errorMessage(error);
   return { file, line: 1, column: 1, field: 'store', expected: `able to answer (${message})` };
 }
 

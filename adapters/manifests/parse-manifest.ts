@@ -11,7 +11,7 @@ import {
   type Document,
   type ErrorCode,
 } from 'yaml';
-import { formatProblem, messageOf, quote, type Problem } from '../../core/errors.js';
+import { formatProblem, errorMessage, quote, type Problem } from '../../core/errors.js';
 import { isTextMap, type Tree } from '../../core/meta/field-tree.js';
 import { isKind, kinds, type Kind } from '../../core/resources/kinds.js';
 import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
@@ -51,7 +51,7 @@ export function parseManifest(
   isForeign: (document: Tree) => boolean = () => false,
 ): ParsedManifest {
   const lines = new LineCounter();
-  const documents = documentsOf(text, lines);
+  const documents = parseDocuments(text, lines);
   if (typeof documents === 'string') {
     const problem = { file, line: 1, column: 1, field: 'document', expected: `valid YAML (${documents})` };
     return { objects: [], identities: [], problems: [problem], isComplete: false };
@@ -71,14 +71,14 @@ export function parseManifest(
  * The documents with their own errors, or why the parser gave up on the text: it throws when the text is nested too
  * deeply.
  */
-function documentsOf(text: string, lineCounter: LineCounter): readonly Document[] | string {
+function parseDocuments(text: string, lineCounter: LineCounter): readonly Document[] | string {
   try {
     const parsed = parseAllDocuments(text, { ...asKubectl, lineCounter, uniqueKeys: false });
     if (!Array.isArray(parsed)) return [];
     for (const document of parsed) reportKeys(document);
     return parsed;
   } catch (error) {
-    return messageOf(error);
+    return errorMessage(error);
   }
 }
 
@@ -125,7 +125,7 @@ function parseDocument(
     return [{ problems: document.errors.map((error) => syntaxProblem(file, error, lines)) }];
   const { value, failure } = toPlain(document);
   if (failure !== undefined) return [{ problems: [locate(failure)] }];
-  const items = itemsOf(value);
+  const items = readItems(value);
   if (items === undefined) return [parseValue(file, value, locate, isForeign)];
   return items.map((item, index) =>
     parseValue(file, item, (problem) => locate(inItem(problem, index)), isForeign),
@@ -133,7 +133,7 @@ function parseDocument(
 }
 
 /** The objects of a `kind: List`, as kubectl prints several of them. */
-function itemsOf(value: unknown): readonly unknown[] | undefined {
+function readItems(value: unknown): readonly unknown[] | undefined {
   if (!isObject(value) || value['kind'] !== 'List' || value['apiVersion'] !== 'v1') return undefined;
   return Array.isArray(value['items']) ? value['items'] : undefined;
 }
@@ -223,7 +223,7 @@ function toPlain(document: Document): { readonly value?: unknown; readonly failu
   try {
     return { value: document.toJS({ maxAliasCount: 100 }) };
   } catch (error) {
-    return { failure: { field: 'document', expected: `plain YAML (${messageOf(error)})` } };
+    return { failure: { field: 'document', expected: `plain YAML (${errorMessage(error)})` } };
   }
 }
 
@@ -264,7 +264,7 @@ export function locator(
   lines: LineCounter,
 ): (problem: Problem) => ManifestProblem {
   return (problem) => {
-    const { offset, node } = placeOf(document, problem.field);
+    const { offset, node } = findPlace(document, problem.field);
     const { line, col } = lines.linePos(offset);
     return { ...withQuotes(problem, node), file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
@@ -285,30 +285,30 @@ function withQuotes(problem: Problem, node: unknown): Problem {
 /**
  * A field and its offset: of its name, or for an item of a list of the item; for a missing field of the nearest parent.
  */
-function placeOf(document: Document, field: string): { readonly offset: number; readonly node: unknown } {
-  const start = startOf(document.contents) ?? document.range?.[0] ?? 0;
+function findPlace(document: Document, field: string): { readonly offset: number; readonly node: unknown } {
+  const start = nodeStart(document.contents) ?? document.range?.[0] ?? 0;
   let node: unknown = document.contents;
   let offset = start;
-  for (const token of tokensOf(field)) {
+  for (const token of splitField(field)) {
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === token);
       if (!isPair(pair)) return { offset, node: undefined };
-      offset = startOf(pair.key) ?? offset;
+      offset = nodeStart(pair.key) ?? offset;
       node = pair.value;
     } else if (isSeq(node)) {
       node = node.items[Number(token)];
-      offset = startOf(node) ?? offset;
+      offset = nodeStart(node) ?? offset;
     } else return { offset, node: undefined };
   }
   return { offset, node };
 }
 
-function startOf(node: unknown): number | undefined {
+function nodeStart(node: unknown): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
 /** `spec.profiles[0].addresses` → spec, profiles, 0, addresses; `metadata.labels["a/b"]` → metadata, labels, a/b. */
-function tokensOf(field: string): string[] {
+function splitField(field: string): string[] {
   return [...field.matchAll(/\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g)].map(
     ([, quoted, index, name]) => quoted ?? index ?? name ?? '',
   );

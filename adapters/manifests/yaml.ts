@@ -11,9 +11,9 @@ import {
 import { printable, printableYaml } from '../../core/terminal-text.js';
 
 const words: ReadonlyMap<string, boolean | null | number> = new Map<string, boolean | null | number>([
-  ...['y', 'yes', 'true', 'on'].flatMap((word) => casesOf(word).map((text) => [text, true] as const)),
-  ...['n', 'no', 'false', 'off'].flatMap((word) => casesOf(word).map((text) => [text, false] as const)),
-  ...['', '~', ...casesOf('null')].map((text) => [text, null] as const),
+  ...['y', 'yes', 'true', 'on'].flatMap((word) => listCases(word).map((text) => [text, true] as const)),
+  ...['n', 'no', 'false', 'off'].flatMap((word) => listCases(word).map((text) => [text, false] as const)),
+  ...['', '~', ...listCases('null')].map((text) => [text, null] as const),
   ...['.inf', '.Inf', '.INF'].flatMap((text) => [
     [text, Infinity] as const,
     [`+${text}`, Infinity] as const,
@@ -22,7 +22,7 @@ const words: ReadonlyMap<string, boolean | null | number> = new Map<string, bool
   ...['.nan', '.NaN', '.NAN'].map((text) => [text, Number.NaN] as const),
 ]);
 
-function casesOf(word: string): readonly string[] {
+function listCases(word: string): readonly string[] {
   return [word, `${word.charAt(0).toUpperCase()}${word.slice(1)}`, word.toUpperCase()];
 }
 
@@ -45,21 +45,21 @@ function plainValue(text: string): string | number | boolean | null {
   const signed = /^0b([-+])([01]+)$/.exec(plain);
   if (signed !== null) return Number(`${signed[1]}${BigInt(`0b${signed[2]}`)}`);
   if (wholeNumber.test(plain)) {
-    const value = wholeOf(plain);
+    const value = parseWhole(plain);
     if (value >= least && value <= most) return Number(value);
   }
   const decimal = decimalNumber.test(plain) ? Number(plain) : Infinity;
   return Number.isFinite(decimal) ? decimal : text;
 }
 
-function wholeOf(plain: string): bigint {
+function parseWhole(plain: string): bigint {
   const digits = plain.replace(/^[-+]/, '').toLowerCase();
   const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
   return plain.startsWith('-') ? -value : value;
 }
 
-const tagOf = (name: string) => `tag:yaml.org,2002:${name}`;
-const kept: ReadonlySet<string> = new Set(['map', 'seq', 'str', 'merge'].map(tagOf));
+const yamlTag = (name: string) => `tag:yaml.org,2002:${name}`;
+const kept: ReadonlySet<string> = new Set(['map', 'seq', 'str', 'merge'].map(yamlTag));
 
 /** Reads as kubectl does, `<<` included. */
 export const asKubectl: ParseOptions & DocumentOptions & SchemaOptions = {
@@ -67,8 +67,11 @@ export const asKubectl: ParseOptions & DocumentOptions & SchemaOptions = {
   prettyErrors: false,
   customTags: (tags) => [
     ...tags.filter((tag) => typeof tag === 'string' || kept.has(tag.tag)),
-    { tag: tagOf('plain'), default: true, test: /^/, resolve: plainValue },
-    ...['int', 'float', 'bool', 'null'].map((name): ScalarTag => ({ tag: tagOf(name), resolve: plainValue })),
+    { tag: yamlTag('plain'), default: true, test: /^/, resolve: plainValue },
+    ...['int', 'float', 'bool', 'null'].map((name): ScalarTag => ({
+      tag: yamlTag(name),
+      resolve: plainValue,
+    })),
   ],
 };
 

@@ -9,7 +9,7 @@ import { renderWebhook } from '../../core/policy/webhook/webhook-request.js';
 import { checkWebhookUrl, type WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { given } from '../../core/units/given.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
-import { codeOf } from '../webhook/network-errors.js';
+import { networkErrorCode } from '../webhook/network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from '../webhook/ssrf-guard.js';
 import { WebhookHosts } from '../webhook/webhook-hosts.js';
 
@@ -61,8 +61,8 @@ export function createNotificationClient(deps: Deps) {
   );
 
   /** Throws Undelivered; a URL is read for each message, since files change. */
-  async function urlOf({ url, urlFile }: NotificationSpec): Promise<URL> {
-    const text = url ?? (await lineOf(directory, urlFile));
+  async function readUrl({ url, urlFile }: NotificationSpec): Promise<URL> {
+    const text = url ?? (await readLine(directory, urlFile));
     const fault = checkWebhookUrl(text, deps);
     // Its text may hold a secret.
     if (fault !== undefined) throw new Undelivered(`the URL must be ${fault.expected}`);
@@ -70,7 +70,7 @@ export function createNotificationClient(deps: Deps) {
   }
 
   async function post({ id, organisation, spec }: Receiver, message: Message): Promise<void> {
-    const url = await urlOf(spec);
+    const url = await readUrl(spec);
     const { contentType, encode } = formats[spec.format ?? 'CloudEvents'];
     const body = Buffer.from(JSON.stringify(encode(message)));
     const rendered = renderWebhook({
@@ -79,7 +79,7 @@ export function createNotificationClient(deps: Deps) {
       body: () => body,
       requestId: message.id,
       isTest: message.type === testType,
-      ...keysOf(masterKeys, id),
+      ...deriveKeys(masterKeys, id),
       now: toSeconds(clock.now()),
     });
     const request = { ...rendered, headers: { ...rendered.headers, 'content-type': contentType } };
@@ -88,7 +88,7 @@ export function createNotificationClient(deps: Deps) {
       .inTurn(url.origin, { paymasterId: id, organisation }, (send) => send(request, signal))
       .catch((error: unknown) => {
         // It has answered 200 before.
-        if (codeOf(error) === 'BODY_TOO_LARGE') return { status: 200 };
+        if (networkErrorCode(error) === 'BODY_TOO_LARGE') return { status: 200 };
         throw new Undelivered(`${url.host} ${signal.aborted ? 'did not answer in time' : whyNot(error)}`);
       });
     const hint = status >= 300 && status < 400 ? '; redirects are not followed' : '';
@@ -106,7 +106,7 @@ export function createNotificationClient(deps: Deps) {
       }
     },
     /** Of which people are shown the host alone. Undefined: it cannot be read, or must not be called. */
-    hostOf: async (spec: NotificationSpec) => (await urlOf(spec).catch(() => undefined))?.host,
+    hostOf: async (spec: NotificationSpec) => (await readUrl(spec).catch(() => undefined))?.host,
     /** The text with which its owner checks what it gets. */
     signingKey: (id: string): string => deriveWebhookKey(masterKeys.webhook, id),
     async stop(): Promise<void> {
@@ -119,13 +119,13 @@ export function createNotificationClient(deps: Deps) {
 class Undelivered extends Error {}
 
 /** While the master key is replaced, a host that knows only the former key finds its signature in the usual header. */
-function keysOf({ webhook, webhookPrevious }: WebhookMasterKeys, id: string) {
+function deriveKeys({ webhook, webhookPrevious }: WebhookMasterKeys, id: string) {
   const present = deriveWebhookKey(webhook, id);
   if (webhookPrevious === undefined) return { signingKey: present };
   return { signingKey: deriveWebhookKey(webhookPrevious, id), nextKey: present };
 }
 
-async function lineOf(directory: string | undefined, file = ''): Promise<string> {
+async function readLine(directory: string | undefined, file = ''): Promise<string> {
   try {
     if (directory !== undefined) return (await readFile(join(directory, file), 'utf8')).trim();
   } catch {
@@ -135,7 +135,7 @@ async function lineOf(directory: string | undefined, file = ''): Promise<string>
 }
 
 function whyNot(error: unknown): string {
-  const code = codeOf(error);
+  const code = networkErrorCode(error);
   return code === 'ADDRESS_REFUSED'
     ? 'was not called, its name has no address that may be called'
     : `could not be asked (${code})`;

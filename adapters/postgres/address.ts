@@ -47,7 +47,7 @@ export function parsePostgresUrl(field: string, text: string): PostgresAddress {
       problems.push({ field: `${field}: ${name}`, expected: 'percent-encoded UTF-8 without a zero byte' });
     return value ?? '';
   };
-  const given = parametersOf(field, url, problems);
+  const given = parseParameters(field, url, problems);
   const host = given.get('host') ?? part('host', url.hostname).replace(/^\[|\]$/g, '');
   const port = Number(url.port === '' ? defaultPort : url.port);
   const user = part('user', url.username);
@@ -59,7 +59,7 @@ export function parsePostgresUrl(field: string, text: string): PostgresAddress {
   need('host', host !== '');
   need('user', user !== '');
   need('database', database !== '' && !database.includes('/'));
-  const tls = tlsOf(field, host, given, problems);
+  const tls = parseTls(field, host, given, problems);
   if (problems.length > 0) throw invalidInput(problems);
   return { host, port, database, user, ...(password === '' ? {} : { password }), tls };
 }
@@ -67,7 +67,7 @@ export function parsePostgresUrl(field: string, text: string): PostgresAddress {
 const parameters = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as const;
 
 /** Parameters by name. One that is not supported is a mistake: leaving it out could turn off what it asks for. */
-function parametersOf(field: string, url: URL, problems: Problem[]): ReadonlyMap<string, string> {
+function parseParameters(field: string, url: URL, problems: Problem[]): ReadonlyMap<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
     const isKnown = parameters.some((known) => known === name);
@@ -81,7 +81,7 @@ function parametersOf(field: string, url: URL, problems: Problem[]): ReadonlyMap
   return given;
 }
 
-function tlsOf(
+function parseTls(
   field: string,
   host: string,
   given: ReadonlyMap<string, string>,

@@ -23,7 +23,7 @@ export function isBroken(error: unknown): boolean {
   return error instanceof Error && !isMistake;
 }
 
-/** Where a connection goes and as whom, without secrets; see {@link clientOf}. */
+/** Where a connection goes and as whom, without secrets; see {@link createClientClass}. */
 export function clientConfig({ address, applicationName = 'paymaster' }: ClientOptions): pg.ClientConfig {
   return {
     host: address.host,
@@ -36,15 +36,15 @@ export function clientConfig({ address, applicationName = 'paymaster' }: ClientO
 }
 
 /** A class of clients that read password and certificates again for each connection. */
-export function clientOf(options: ClientOptions): new (config?: pg.ClientConfig) => pg.Client {
+export function createClientClass(options: ClientOptions): new (config?: pg.ClientConfig) => pg.Client {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
-      super({ ...config, password: () => passwordOf(options), ssl: tlsOptions(options.address) });
+      super({ ...config, password: () => readPassword(options), ssl: tlsOptions(options.address) });
     }
   };
 }
 
-function passwordOf({ address, passwordFile }: ClientOptions): string {
+function readPassword({ address, passwordFile }: ClientOptions): string {
   return passwordFile === undefined ? (address.password ?? '') : readText('passwordFile', passwordFile);
 }
 

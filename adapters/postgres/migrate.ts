@@ -13,7 +13,7 @@ export async function migrate(
   postgres: Postgres,
   { schema, steps }: { readonly schema: 'ledger' | 'usage'; readonly steps: readonly string[] },
 ): Promise<void> {
-  const versionIn = (session: Session) => versionOf(session, schema);
+  const versionIn = (session: Session) => readVersion(session, schema);
   if ((await postgres.transaction({ mode: 'write', timeoutMs }, versionIn)) === steps.length) return;
   await changeTables(postgres, async (session) => {
     const version = await versionIn(session);
@@ -57,7 +57,7 @@ export async function actAsOwner(session: Session): Promise<void> {
   );
 }
 
-async function versionOf(session: Session, schema: string): Promise<number> {
+async function readVersion(session: Session, schema: string): Promise<number> {
   const [found] = await session.query('SELECT to_regclass($1) IS NOT NULL AS is_there', [
     `${schema}.versions`,
   ]);

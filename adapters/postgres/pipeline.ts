@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import { DomainError } from '../../core/errors.js';
 import { withinDeadline } from '../within-deadline.js';
-import { clientConfig, clientOf, type ClientOptions } from './client.js';
+import { clientConfig, createClientClass, type ClientOptions } from './client.js';
 
 /** A statement with a name is planned once for each connection. */
 export type Statement = {
@@ -40,7 +40,7 @@ export class ConnectionLost extends Error {
 }
 
 /** SQLSTATE of an error that the server has answered; undefined for any other. */
-export function sqlStateOf(error: unknown): string | undefined {
+export function findSqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
@@ -58,7 +58,7 @@ export async function openPipeline(
     connectTimeoutMs,
   }: { readonly settings: Readonly<Record<string, string | number>>; readonly connectTimeoutMs: number },
 ): Promise<Pipeline> {
-  const Client = clientOf(options);
+  const Client = createClientClass(options);
   const client = new Client({
     ...clientConfig(options),
     types,
@@ -115,7 +115,7 @@ export async function openPipeline(
         const failed = settled.find((one) => one.status === 'rejected');
         if (failed !== undefined) {
           // An answer of the server; anything else is about the connection.
-          if (sqlStateOf(failed.reason) === undefined) throw new ConnectionLost(failed.reason);
+          if (findSqlState(failed.reason) === undefined) throw new ConnectionLost(failed.reason);
           throw failed.reason;
         }
         return {

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
+import { DomainError, isDomainError, errorMessage } from '../../core/errors.js';
 import { formatPostgresAddress, type PostgresAddress } from './address.js';
-import { clientConfig, clientOf, isBroken, type ClientOptions } from './client.js';
+import { clientConfig, createClientClass, isBroken, type ClientOptions } from './client.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -61,7 +61,7 @@ export function createPostgres(options: PostgresOptions): Postgres {
       let isDone = false;
       try {
         client = await beginning(pools[mode], begin(mode, timeoutMs), timeoutMs);
-        const session = sessionOf(client, timeoutMs);
+        const session = createSession(client, timeoutMs);
         const result = await work(session);
         await session.query('COMMIT');
         isDone = true;
@@ -84,7 +84,7 @@ function createPool(options: PostgresOptions): pg.Pool {
   const { poolSize = 4 } = options;
   const pool = new pg.Pool({
     ...clientConfig(options),
-    Client: clientOf(options),
+    Client: createClientClass(options),
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: idleTimeoutMs,
@@ -106,7 +106,7 @@ async function beginning(pool: pg.Pool, text: string, timeoutMs: number): Promis
   for (let broken = 0; ; broken++) {
     const client = await pool.connect();
     try {
-      await sessionOf(client, timeoutMs).query(text);
+      await createSession(client, timeoutMs).query(text);
       return client;
     } catch (error) {
       client.release(true);
@@ -131,7 +131,7 @@ function begin(mode: Transaction['mode'], timeoutMs: number): string {
   ].join('; ');
 }
 
-function sessionOf(client: pg.PoolClient, timeoutMs: number): Session {
+function createSession(client: pg.PoolClient, timeoutMs: number): Session {
   return {
     query: async (text, values) => {
       const config = { text, ...(values === undefined ? {} : { values: [...values] }) };
@@ -154,7 +154,7 @@ function explained(address: PostgresAddress, error: unknown): DomainError {
   const isLasting = code === undefined ? isMistake(error) : valueErrors.test(code);
   return new DomainError(
     isLasting ? 'INTERNAL' : 'UNAVAILABLE',
-    `${formatPostgresAddress(address)}: ${messageOf(error)}${code === undefined ? '' : ` (SQLSTATE ${code})`}`,
+    `${formatPostgresAddress(address)}: ${errorMessage(error)}${code === undefined ? '' : ` (SQLSTATE ${code})`}`,
     { cause: error, ...(isLasting ? {} : { reason: 'USAGE_STORE_DOWN' }) },
   );
 }

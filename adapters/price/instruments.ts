@@ -55,7 +55,7 @@ export function createPriceInstruments(metrics: Metrics) {
       duration.with({ source }).observe(seconds);
     },
     show({ token, answer, lastPrice }: PriceEntry, source: string, now: EpochMs): void {
-      const labels = labelsOf(token);
+      const labels = priceLabels(token);
       const isUsable = answer?.ok === true ? 1 : 0;
       const price = lastPrice?.price;
       const ageSeconds = price === undefined ? 0 : Math.max(now - price.observedAt, 0) / 1000;
@@ -72,7 +72,7 @@ export function createPriceInstruments(metrics: Metrics) {
       age.with(labels).set(ageSeconds);
     },
     forget(token: PricedToken, source: string): void {
-      const labels = labelsOf(token);
+      const labels = priceLabels(token);
       if (isDollar(token)) {
         coinUsable.remove({ chain: labels.chain, source });
         coinRate.remove({ chain: labels.chain });
@@ -86,6 +86,6 @@ export function createPriceInstruments(metrics: Metrics) {
   };
 }
 
-function labelsOf({ chainId, symbol }: PricedToken): { readonly chain: string; readonly symbol: string } {
+function priceLabels({ chainId, symbol }: PricedToken): { readonly chain: string; readonly symbol: string } {
   return { chain: String(chainId), symbol };
 }

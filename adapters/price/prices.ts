@@ -12,14 +12,14 @@ import {
 } from '../../core/pricing/price-jump.js';
 import { faulty, formatRefusal, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { dollarOf, isDollar, requireDollars } from '../../core/pricing/native-price.js';
+import { toDollarSpec, isDollar, requireDollars } from '../../core/pricing/native-price.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createFeeds } from './chainlink/feeds.js';
 import { createDocuments } from './http/documents.js';
 import { createPriceInstruments } from './instruments.js';
 import { checkPrice, PriceEntry } from './price-entry.js';
 import type { SourceDeps } from './source-deps.js';
-import { kindOf, openSource } from './sources.js';
+import { sourceKind, openSource } from './sources.js';
 import { createTokenFacts } from './token-facts.js';
 
 export type PricesDeps = Ambient & {
@@ -165,7 +165,7 @@ class WarmPrices implements KeptPrices {
     const served = new Set<PriceEntry>();
     for (const { chainId, feeTokens, nativePrice } of this.#deps.chainConfigs()) {
       for (const token of feeTokens) served.add(this.#entry(token));
-      if (nativePrice !== undefined) served.add(this.#entry(dollarOf(chainId, nativePrice)));
+      if (nativePrice !== undefined) served.add(this.#entry(toDollarSpec(chainId, nativePrice)));
     }
     this.#prune(served);
     const now = this.#deps.clock.now();
@@ -178,7 +178,7 @@ class WarmPrices implements KeptPrices {
       if (served.has(entry)) continue;
       this.#entries.delete(key);
       entry.isServed = false;
-      this.#instruments.forget(entry.token, kindOf(entry.token.price));
+      this.#instruments.forget(entry.token, sourceKind(entry.token.price));
     }
     this.#facts.prune(new Set([...served].map(({ token }) => token)));
   }
@@ -206,7 +206,7 @@ class WarmPrices implements KeptPrices {
   async #read(entry: PriceEntry): Promise<PriceAnswer> {
     const { clock } = this.#deps;
     const { token } = entry;
-    const kind = kindOf(token.price);
+    const kind = sourceKind(token.price);
     const askedAt = clock.now();
     const startedAt = performance.now();
     const read = await this.#accept(entry, await this.#ask(entry), askedAt);

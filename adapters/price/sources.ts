@@ -41,7 +41,7 @@ const unknownSource: PriceSource = {
 };
 
 /** The member of `spec.price` that is set, for metrics. */
-export function kindOf(spec: PriceSourceSpec): PriceSourceKind {
+export function sourceKind(spec: PriceSourceSpec): PriceSourceKind {
   if (spec.static !== undefined) return 'static';
   if (spec.chainlink !== undefined) return 'chainlink';
   return spec.http === undefined ? 'combine' : 'http';

@@ -23,7 +23,7 @@ type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
 };
 
 /** A pod has 30 seconds by default; a process that has not drained by then would be killed without a log line. */
-const longestStopMs = 25_000;
+const maxStopMs = 25_000;
 
 /**
  * The life of one process: settings → start → until SIGTERM, SIGINT or a failure → drain. Resolves with the exit code:
@@ -56,7 +56,7 @@ export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   }
   const reason = await Promise.race([aborted(stopping), running.failed]);
   if (reason !== undefined) log.error('stopping', { reason });
-  setTimeout(() => process.exit(1), longestStopMs).unref();
+  setTimeout(() => process.exit(1), maxStopMs).unref();
   await running.stop();
   log.info('stopped');
   return reason === undefined ? 0 : 1;

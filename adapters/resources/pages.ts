@@ -10,7 +10,7 @@ export async function* eachObject<K extends Kind>(
   options: ListOptions,
 ): AsyncGenerator<Resources[K]> {
   for (let after: string | undefined; ;) {
-    const page = await store.page(kind, { ...options, limit: pageSizeOf(kind), ...given({ after }) });
+    const page = await store.page(kind, { ...options, limit: choosePageSize(kind), ...given({ after }) });
     yield* page.items;
     after = page.next;
     if (after === undefined) return;
@@ -19,7 +19,7 @@ export async function* eachObject<K extends Kind>(
 }
 
 /** Reading a page, or rendering a large object, takes some milliseconds. */
-export function pageSizeOf(kind: Kind): number {
+export function choosePageSize(kind: Kind): number {
   return isLarge(kind) ? 4 : 200;
 }
 

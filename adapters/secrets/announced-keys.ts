@@ -1,7 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import { DomainError } from '../../core/errors.js';
 import {
-  fingerprintOf,
+  deriveFingerprint,
   isSameAnnouncement,
   selectKeys,
   type KeyAnnouncement,
@@ -46,7 +46,7 @@ export function createAnnouncedKeys(
   let lacking: readonly string[] = [];
   let failure: string | undefined;
 
-  function chosen(): InForce {
+  function requireChosen(): InForce {
     if (inForce !== undefined) return inForce;
     const reason = { reason: 'MASTER_KEYS_MISSING', retryAfterSeconds: 10 } as const;
     throw new DomainError(
@@ -90,11 +90,11 @@ export function createAnnouncedKeys(
     const isNext =
       newest !== undefined &&
       found.length === 1 &&
-      !found.some((key) => fingerprintOf(key) === fingerprintOf(newest));
+      !found.some((key) => deriveFingerprint(key) === deriveFingerprint(newest));
     return isNext ? [...found, newest] : found;
   }
 
-  async function look(): Promise<void> {
+  async function readAnnouncement(): Promise<void> {
     try {
       mounted = await deps.read();
       const next = await deps.announcements.read();
@@ -118,22 +118,22 @@ export function createAnnouncedKeys(
   let looking: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
     // One after the other: a slow API server does not get two requests at once.
-    looking = looking.then(() => (isStopped ? undefined : look()));
+    looking = looking.then(() => (isStopped ? undefined : readAnnouncement()));
   }, everyMs);
   timer.unref();
 
   const keys: MasterKeys = {
     get current() {
-      return chosen().apiKeys[0] as Uint8Array;
+      return requireChosen().apiKeys[0] as Uint8Array;
     },
     get previous() {
-      return chosen().apiKeys[1];
+      return requireChosen().apiKeys[1];
     },
     get webhook() {
-      return chosen().webhook[0] as Uint8Array;
+      return requireChosen().webhook[0] as Uint8Array;
     },
     get webhookPrevious() {
-      return chosen().webhook[1];
+      return requireChosen().webhook[1];
     },
   };
 
@@ -143,7 +143,7 @@ export function createAnnouncedKeys(
     /** False while this process does not have the keys in force. */
     isComplete: (): boolean => inForce !== undefined,
     /** Reads files and announcement now; never rejects. */
-    look,
+    look: readAnnouncement,
     stop(): void {
       isStopped = true;
       clearInterval(timer);

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DomainError, quote } from '../../core/errors.js';
 import type { ConnectionSecrets } from '../../core/secrets.js';
 import { hasCode } from '../process/has-code.js';
-import { fieldOf, isObject, parseJson } from '../../core/schema/json-value.js';
+import { readField, isObject, parseJson } from '../../core/schema/json-value.js';
 
 type Stored = { readonly owner: string; readonly data: Readonly<Record<string, string>> };
 
@@ -64,7 +64,7 @@ async function readSecret(path: string): Promise<Stored | 'none' | 'foreign'> {
 }
 
 function isStored(value: unknown): value is Stored {
-  return typeof fieldOf(value, 'owner') === 'string' && isObject(fieldOf(value, 'data'));
+  return typeof readField(value, 'owner') === 'string' && isObject(readField(value, 'data'));
 }
 
 /** False when another process created the file meanwhile: a hard link, unlike a rename, never replaces a file. */

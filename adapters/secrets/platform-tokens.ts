@@ -14,7 +14,7 @@ export const platformTokenSettings = {
 
 /** A token that is taken out of the file is refused after this time. */
 const readAgainMs = 1_000;
-const mostTokens = 100;
+const maxTokens = 100;
 
 /**
  * The platform's tokens by a mounted file: a line `SHA256 NAME` for each, `#` begins a comment. A file that cannot be read, or has a
@@ -61,7 +61,7 @@ export function parseTokens(text: string): ReadonlyMap<string, string> {
       );
     names.set(sha256, name);
   }
-  if (names.size > mostTokens)
-    throw new DomainError('INVALID_INPUT', `there must be at most ${mostTokens} tokens, got ${names.size}`);
+  if (names.size > maxTokens)
+    throw new DomainError('INVALID_INPUT', `there must be at most ${maxTokens} tokens, got ${names.size}`);
   return names;
 }

@@ -30,14 +30,14 @@ function writeRecovery(signature: Uint8Array, recoveryId: number): Uint8Array {
 }
 
 /** The account of a public key x‖y: the last 20 bytes of its keccak. */
-export function addressOf(publicKey: Uint8Array): Address {
+export function deriveAddress(publicKey: Uint8Array): Address {
   return parseAddress(bytesToHex(keccak256(publicKey).subarray(12)));
 }
 
 export function recoverWith(curve: Pick<Curve, 'recover'>): RecoverAddress {
   return (digest, signature, yParity) => {
     const publicKey = curve.recover(digest, signature, yParity);
-    return publicKey && addressOf(publicKey);
+    return publicKey && deriveAddress(publicKey);
   };
 }
 

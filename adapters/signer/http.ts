@@ -1,6 +1,6 @@
 import { Agent, type buildConnector } from 'undici';
 import { asItIs, BodyTooLarge, errorText, readBody, type HttpAnswer } from '../http-exchange.js';
-import { codeOf } from '../webhook/network-errors.js';
+import { networkErrorCode } from '../webhook/network-errors.js';
 import { CallFailed } from './call-failed.js';
 
 type HttpRequest = {
@@ -56,7 +56,7 @@ export function createHttp(connections: number, tls: buildConnector.BuildOptions
       } catch (error) {
         if (error instanceof BodyTooLarge)
           throw new CallFailed('unclear', `${host} answers more than ${maxBodyBytes} bytes`);
-        const code = codeOf(error);
+        const code = networkErrorCode(error);
         if (signal.aborted) throw new CallFailed('unclear', `${host} did not answer in time`);
         throw new CallFailed(
           neverSent.has(code) ? 'unreached' : 'unclear',

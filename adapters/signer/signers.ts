@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 import { noMetrics, type Metrics } from '../../core/metrics.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { given } from '../../core/units/given.js';
@@ -64,7 +64,7 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
   // Requests ask by file name; the names come from profiles, so they are few.
   let found = new Map<string, Entry | undefined>();
   const place = options.place ?? (options.directory && `Directory ${options.directory}`);
-  const entryOf = (file: string): Entry | undefined => {
+  const findEntry = (file: string): Entry | undefined => {
     if (!found.has(file)) found.set(file, entries.get(file) ?? entries.get(variableName(file)));
     return found.get(file);
   };
@@ -73,25 +73,25 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
   return {
     implementation: curve.name,
     ...(place === undefined ? {} : { place }),
-    get: (file) => entryOf(file)?.signer,
-    problem: (file) => entryOf(file)?.problem,
+    get: (file) => findEntry(file)?.signer,
+    problem: (file) => findEntry(file)?.problem,
     recover: recoverWith(curve),
-    list: () => signersOf(entries),
+    list: () => listSigners(entries),
     reload,
-    stop: () => signersOf(entries).forEach(({ signer }) => signer.stop?.()),
+    stop: () => listSigners(entries).forEach(({ signer }) => signer.stop?.()),
   };
 
   async function reload(): Promise<void> {
     const before = entries;
     const now = new Map<string, Entry>();
-    for (const [name, source] of await sourcesOf(options))
+    for (const [name, source] of await listSources(options))
       now.set(name, await openEntry(name, source, before.get(name)));
     const kept = new Set([...now.values()].map(({ signer }) => signer));
     for (const { signer } of before.values()) if (!kept.has(signer)) signer?.stop?.();
     entries = now;
     found = new Map();
     await Promise.all(
-      signersOf(now).map(async ({ name, signer }) => {
+      listSigners(now).map(async ({ name, signer }) => {
         const isNew = before.get(name)?.signer !== signer;
         if (isNew || signer.trouble?.() !== undefined) await signer.check?.();
       }),
@@ -120,14 +120,14 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
       const deps = { curve, environment, access, origin, meter, ...given({ limits }) };
       return { text, signer: signerKinds[described.kind].open(described, deps) };
     } catch (error) {
-      const problem = messageOf(error);
+      const problem = errorMessage(error);
       log.error('signer is not usable, keeping the former one if there was one', { problem });
       return { text, problem, ...given({ signer: before?.signer }) };
     }
   }
 
   function tellTroubles(): void {
-    for (const { name, signer } of signersOf(entries)) {
+    for (const { name, signer } of listSigners(entries)) {
       const trouble = signer.trouble?.();
       if (trouble === troubles.get(name)) continue;
       if (trouble === undefined) troubles.delete(name);
@@ -146,7 +146,7 @@ export function variableName(file: string): string {
 }
 
 /** What there is to read, by the name of its file or variable. Rejects when the directory cannot be read. */
-async function sourcesOf(options: SignersOptions): Promise<ReadonlyMap<string, Source>> {
+async function listSources(options: SignersOptions): Promise<ReadonlyMap<string, Source>> {
   const sources = new Map<string, Source>();
   for (const [name, text] of Object.entries(options.environment ?? {}))
     if (name.startsWith(variablePrefix) && text !== undefined && text !== '')
@@ -167,12 +167,12 @@ async function keyFiles(directory: string | undefined): Promise<readonly string[
   return files;
 }
 
-function signersOf(entries: ReadonlyMap<string, Entry>) {
+function listSigners(entries: ReadonlyMap<string, Entry>) {
   return [...entries].flatMap(([name, { signer }]) => (signer === undefined ? [] : [{ name, signer }]));
 }
 
 function describe(entries: ReadonlyMap<string, Entry>) {
-  return signersOf(entries).map(
+  return listSigners(entries).map(
     ({ name, signer: { address, implementation } }) => `${name} ${address} ${implementation}`,
   );
 }

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
+import { DomainError, isDomainError, errorMessage } from '../../core/errors.js';
 
 /**
  * The embedded database: one SQLite file in WAL mode, used by one process. It is read and written synchronously, so a
@@ -42,7 +42,7 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
   const claim = options.exclusive && path !== ':memory:' ? claimFile(path) : undefined;
   try {
     const sql = connect(path, options);
-    return databaseOf(path, sql, claim);
+    return createDatabase(path, sql, claim);
   } catch (error) {
     claim?.close();
     throw explained(path, error);
@@ -52,7 +52,11 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
 /** Another connection to a database that is open elsewhere in the process. It cannot write. Throws UNAVAILABLE. */
 export function openReader(path: string): Database {
   try {
-    return databaseOf(path, new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs }), undefined);
+    return createDatabase(
+      path,
+      new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs }),
+      undefined,
+    );
   } catch (error) {
     throw explained(path, error);
   }
@@ -69,7 +73,7 @@ function createPrivately(path: string): void {
     // SQLite gives its -wal and -shm files the mode of the main file.
     chmodSync(path, 0o600);
   } catch (error) {
-    throw new DomainError('UNAVAILABLE', `${path} cannot be created or written: ${messageOf(error)}`, {
+    throw new DomainError('UNAVAILABLE', `${path} cannot be created or written: ${errorMessage(error)}`, {
       cause: error,
     });
   }
@@ -128,7 +132,7 @@ function connect(path: string, { durability }: DatabaseOptions): DatabaseSync {
   }
 }
 
-function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undefined): Database {
+function createDatabase(path: string, sql: DatabaseSync, claim: DatabaseSync | undefined): Database {
   let isOpen = true;
 
   function run<T>(work: () => T): T {

@@ -1,6 +1,6 @@
-import { reasonOf } from '../../core/error-reasons.js';
+import { asReason } from '../../core/error-reasons.js';
 import type { ErrorCode } from '../../core/error-codes.js';
-import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
+import { DomainError, isDomainError, errorMessage } from '../../core/errors.js';
 
 /** A DomainError as data, between threads; what is not one is a bug, and says so by its code. */
 export type PlainError = {
@@ -11,7 +11,7 @@ export type PlainError = {
 };
 
 export function plainError(error: unknown): PlainError {
-  if (!isDomainError(error)) return { code: 'INTERNAL', message: messageOf(error) };
+  if (!isDomainError(error)) return { code: 'INTERNAL', message: errorMessage(error) };
   const { code, message, details } = error;
   const { reason, retryAfterSeconds } = details;
   return {
@@ -22,9 +22,9 @@ export function plainError(error: unknown): PlainError {
   };
 }
 
-export function errorOf({ code, message, reason, ...details }: PlainError): DomainError {
+export function toDomainError({ code, message, reason, ...details }: PlainError): DomainError {
   return new DomainError(code, message, {
     ...details,
-    ...(reason !== undefined && { reason: reasonOf(reason) }),
+    ...(reason !== undefined && { reason: asReason(reason) }),
   });
 }

@@ -5,7 +5,7 @@ import type { KeptEpochs, ChainEpoch } from './kept-epochs.js';
 import { mayFall, shorter } from './longest-expiry.js';
 
 const raiseEveryMs = 5_000;
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 export type FollowedEpoch = { -readonly [K in keyof ChainEpoch]: ChainEpoch[K] } & {
   readonly id: string;
@@ -109,7 +109,7 @@ export class EpochRaiser {
 
   /** Tries again when others write a copy at the same time: when a connection or a release ends, all processes do. */
   async #raiseToTheEnd(): Promise<void> {
-    for (let attempt = 0; attempt < mostAttempts && !(await this.#raiseQuietly()); attempt++);
+    for (let attempt = 0; attempt < maxAttempts && !(await this.#raiseQuietly()); attempt++);
   }
 
   async #raiseQuietly(): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../../core/errors.js';
-import { isSameEpoch, raised, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
+import { isSameEpoch, raiseEpoch, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
 import { hasCode } from '../process/has-code.js';
 import { formatEpoch, parseEpoch } from './epoch-text.js';
 
@@ -19,14 +19,14 @@ export function createFileEpochMirror(directory: string): EpochMirror {
     const draft = join(directory, `draft-${process.pid}-${chainId}`);
     writeFileSync(draft, formatEpoch(next), { mode: 0o600, flush: true });
     try {
-      linkSync(draft, fileOf(directory, chainId, number));
+      linkSync(draft, epochFile(directory, chainId, number));
     } catch (error) {
       if (hasCode(error, 'EEXIST')) return false;
       throw error;
     } finally {
       rmSync(draft, { force: true });
     }
-    if (former !== undefined) rmSync(fileOf(directory, chainId, former.number), { force: true });
+    if (former !== undefined) rmSync(epochFile(directory, chainId, former.number), { force: true });
     return true;
   }
 
@@ -39,7 +39,7 @@ export function createFileEpochMirror(directory: string): EpochMirror {
         for (const [chainId, mark] of marks) {
           const copy = newest(directory, chainId)?.epoch;
           if (copy === undefined) continue;
-          const next = raised(copy, mark);
+          const next = raiseEpoch(copy, mark);
           copies.set(chainId, next === copy || put(chainId, next, copy) ? next : copy);
         }
         return copies;
@@ -51,16 +51,16 @@ function newest(
   directory: string,
   chainId: number,
 ): { readonly number: number; readonly epoch: UsageEpoch } | undefined {
-  const numbers = filesOf(directory).flatMap((file) => {
+  const numbers = listFiles(directory).flatMap((file) => {
     const match = /^([0-9]+)\.([0-9]+)\.json$/.exec(file);
     return Number(match?.[1]) === chainId ? [Number(match?.[2])] : [];
   });
   if (numbers.length === 0) return undefined;
   const number = Math.max(...numbers);
-  return { number, epoch: parseEpoch(readFileSync(fileOf(directory, chainId, number), 'utf8')) };
+  return { number, epoch: parseEpoch(readFileSync(epochFile(directory, chainId, number), 'utf8')) };
 }
 
-function filesOf(directory: string): readonly string[] {
+function listFiles(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
@@ -69,7 +69,7 @@ function filesOf(directory: string): readonly string[] {
   }
 }
 
-function fileOf(directory: string, chainId: number, number: number): string {
+function epochFile(directory: string, chainId: number, number: number): string {
   return join(directory, `${chainId}.${number}.json`);
 }
 

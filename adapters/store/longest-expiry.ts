@@ -13,13 +13,13 @@ export const expiryStepMs = 600_000;
 const mirrorOutageMs = 6 * 3_600_000;
 
 /** Rounds up to a step. */
-export function stepsOf(expiryMs: number): number {
+export function roundUpToStep(expiryMs: number): number {
   return Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
 }
 
 /** The longest expiry after a reduction; the smallest value stays. */
 export function shorter(longestExpiryMs: number): number {
-  return stepsOf(longestExpiryMs / 2);
+  return roundUpToStep(longestExpiryMs / 2);
 }
 
 /** No process reduces the longest expiry before this time. */

@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import {
-  lossIdOf,
+  findLossId,
   skewMs,
   unreachableSequence,
   type EpochMirror,
@@ -12,10 +12,10 @@ import {
 import type { Clock } from '../../core/units/time.js';
 import { clearLoss, EpochRaiser, type FollowedEpoch } from './epoch-raiser.js';
 import { epochText, parseKept, type KeptEpoch, type KeptEpochs, type ChainEpoch } from './kept-epochs.js';
-import { expiryStepMs, fallsAt, shorter, stepsOf } from './longest-expiry.js';
+import { expiryStepMs, fallsAt, shorter, roundUpToStep } from './longest-expiry.js';
 
 const rememberMs = 500;
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 type Deps = {
   readonly store: KeptEpochs;
@@ -176,10 +176,10 @@ export class UsageEpochs implements UsageRecovery {
 
   async #noteAlone(chainId: number, expiryMs: number): Promise<ChainEpoch> {
     const { text } = await this.of(chainId);
-    for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
+    for (let attempt = 0; attempt < maxAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
       const mirrored = await this.#deps.mirror.get(chainId);
       if (mirrored !== undefined) {
-        const longestExpiryMs = Math.max(mirrored.longestExpiryMs, stepsOf(expiryMs));
+        const longestExpiryMs = Math.max(mirrored.longestExpiryMs, roundUpToStep(expiryMs));
         await this.#deps.store.noteExpiry(chainId, text, longestExpiryMs);
         const next = { ...mirrored, longestExpiryMs, longestAt: this.#deps.clock.now() };
         if (!(await this.#deps.mirror.put(chainId, next, mirrored))) continue;
@@ -217,7 +217,7 @@ export class UsageEpochs implements UsageRecovery {
       return 'waiting';
     }
     const leftMs = mirrored.lostAt + waitMs - found.now;
-    const isAccepted = acceptedLoss !== undefined && acceptedLoss === lossIdOf(mirrored);
+    const isAccepted = acceptedLoss !== undefined && acceptedLoss === findLossId(mirrored);
     if (leftMs > 0 && !isAccepted) return 'waiting';
     const begun = await this.#deps.store.begin(chainId, found.kept, false);
     const { longestExpiryMs } = mirrored;

@@ -48,7 +48,7 @@ type Observer = { observe(value: number): void };
 /** From this share on a limit is shown. */
 const nearly = 0.8;
 /** How many limits of a process are shown apart: tenants make them, and each is a series in each process. */
-export const mostShown = 100;
+export const maxShown = 100;
 /** A limit that no operation has asked for lately refuses nobody. */
 export const shownForMs = 900_000;
 
@@ -88,8 +88,8 @@ class NearlyFullLimits {
     const key = `${policy}/${unit}`;
     if (ratio < nearly) return this.#forget(this.#shown, key);
     const until = Math.min(window.until, this.#clock.now() + shownForMs);
-    if (!this.#shown.has(key) && this.#shown.size >= mostShown) this.#forgetEnded();
-    if (this.#shown.has(key) || this.#shown.size < mostShown) {
+    if (!this.#shown.has(key) && this.#shown.size >= maxShown) this.#forgetEnded();
+    if (this.#shown.has(key) || this.#shown.size < maxShown) {
       const paymaster = holds.map((hold) => paymasterOfLive(hold.counter)).find((id) => id !== undefined);
       const labels = { paymaster: paymaster ?? 'unknown', policy, unit };
       return this.#show(this.#shown, key, { labels, ratio, until });

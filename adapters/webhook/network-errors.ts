@@ -22,10 +22,10 @@ export function isConnectionError(code: string): boolean {
 }
 
 /** The code of a network error; when several addresses all failed, the code of the first. */
-export function codeOf(error: unknown): string {
+export function networkErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'UNKNOWN';
   if ('code' in error && typeof error.code === 'string') return error.code;
   if ('errors' in error && Array.isArray(error.errors) && error.errors.length > 0)
-    return codeOf(error.errors[0]);
+    return networkErrorCode(error.errors[0]);
   return 'name' in error && typeof error.name === 'string' ? error.name : 'UNKNOWN';
 }

@@ -25,7 +25,7 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
       connectorWith(options, createNetworkGuard(networks)),
     ]),
   );
-  return (target, callback) => (listed.get(originOf(target)) ?? ordinary)(target, callback);
+  return (target, callback) => (listed.get(formatOrigin(target)) ?? ordinary)(target, callback);
 }
 
 type ConnectorOptions = {
@@ -37,7 +37,7 @@ type ConnectorOptions = {
   readonly ca?: string;
 };
 
-function originOf({ protocol, hostname, port }: buildConnector.Options): string {
+function formatOrigin({ protocol, hostname, port }: buildConnector.Options): string {
   const text = `${protocol}//${hostname}${port === '' ? '' : `:${port}`}`;
   return URL.canParse(text) ? new URL(text).origin : '';
 }

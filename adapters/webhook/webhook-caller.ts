@@ -12,8 +12,8 @@ import { encodeBody, renderWebhook } from '../../core/policy/webhook/webhook-req
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import { SlotsBusy } from '../fair-slots.js';
-import { keysOf, WebhookEndpoints, type BreakerLimits, type Endpoint } from './webhook-endpoints.js';
-import { codeOf, isConnectionError } from './network-errors.js';
+import { chooseKeys, WebhookEndpoints, type BreakerLimits, type Endpoint } from './webhook-endpoints.js';
+import { networkErrorCode, isConnectionError } from './network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf-guard.js';
 import { OwnStalls, startBudget, type Abandoned, type Stalls } from './own-stalls.js';
 import { createWebhookInstruments, type WebhookInstruments } from './webhook-instruments.js';
@@ -203,7 +203,7 @@ class UndiciWebhookCaller implements PolicyHosts {
   async #attempts(call: Call, send: SendToHost, signal: AbortSignal): Promise<Attempt> {
     const { endpoint, webhook } = call;
     const now = this.#deps.clock.now();
-    const rendered = renderWebhook({ ...call, ...keysOf(endpoint, webhook, now), now: toSeconds(now) });
+    const rendered = renderWebhook({ ...call, ...chooseKeys(endpoint, webhook, now), now: toSeconds(now) });
     if (rendered.path.length > maxTargetLength) {
       const size = rendered.path.length;
       const detail = `was not called, the webhook data make a query of ${size} characters, at most ${maxTargetLength} fit`;
@@ -237,7 +237,7 @@ class UndiciWebhookCaller implements PolicyHosts {
       const outcome = failed(`${host} did not answer within ${this.#timeOf(webhook)} ms`);
       return { outcome, didAnswer: false, isRetryable: false };
     }
-    const code = codeOf(error);
+    const code = networkErrorCode(error);
     switch (code) {
       case 'ADDRESS_REFUSED':
         return notAsked(blocked(`${host} was not called, its name has no address that may be called`));

@@ -69,7 +69,7 @@ export class WebhookEndpoints {
 }
 
 /** While two keys overlap, a host that knows only the former key finds its signature in the usual header. */
-export function keysOf(
+export function chooseKeys(
   { keys: { present, former, ofFormerMaster } }: Endpoint,
   { previousKeyUntil }: WebhookConfig,
   now: EpochMs,

@@ -1,4 +1,4 @@
-import { DomainError, messageOf } from '../../core/errors.js';
+import { DomainError, errorMessage } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
 import { managePrefix } from '../../server/dashboard/call.js';
 import { Refused } from '../terminal.js';
@@ -107,7 +107,7 @@ export async function send(
     return { status: response.status, text: await response.text(), isPending };
   } catch (cause) {
     const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-    throw new DomainError('UNAVAILABLE', `${new URL(url).origin} does not answer: ${messageOf(reason)}`, {
+    throw new DomainError('UNAVAILABLE', `${new URL(url).origin} does not answer: ${errorMessage(reason)}`, {
       cause,
     });
   }

@@ -19,7 +19,7 @@ const verbs = { post: 'create', put: 'set', patch: 'change', delete: 'delete' } 
  * The command of an endpoint, from its method and path: `GET /decisions/:id` is `decision show`, `GET /paymasters/:name/rules` is
  * `paymaster rules`. So an endpoint that is added is a command, and none is forgotten.
  */
-export function commandNameOf({ method, path }: Route, others: readonly Route[]): CommandName {
+export function nameCommand({ method, path }: Route, others: readonly Route[]): CommandName {
   const own = ownNames[`${method} ${path}`];
   if (own !== undefined) return own;
   const parts = path.split('/').filter((part) => part !== '');

@@ -11,8 +11,8 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readYaml, renderYaml } from '../../adapters/manifests/yaml.js';
-import { DomainError, invalidInput, messageOf, quote, type Problem } from '../../core/errors.js';
-import { fieldOf, isObject } from '../../core/schema/json-value.js';
+import { DomainError, invalidInput, errorMessage, quote, type Problem } from '../../core/errors.js';
+import { readField, isObject } from '../../core/schema/json-value.js';
 import type { Terminal } from '../terminal.js';
 
 /** A server and the token for it. */
@@ -41,7 +41,7 @@ const required: Readonly<Record<string, Check>> = {
   token: { is: (value) => isText(value, 1_024), expected: 'a text of at most 1024 characters' },
 };
 const members: Readonly<Record<string, Check>> = { ...required, insecure: truth, platform: truth };
-const mostContexts = 256;
+const maxContexts = 256;
 
 export function contextsFile({ env }: Pick<Terminal, 'env'>): string {
   const folder = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
@@ -67,9 +67,9 @@ export function requireContextName(text: string): void {
 
 /** Checked by hand: to load the schemas of resources takes longer than everything else here. Values are not quoted, since one is the token. */
 function findProblem(found: unknown): Problem | undefined {
-  const contexts = fieldOf(found, 'contexts');
-  if (!isObject(found) || !Array.isArray(contexts) || contexts.length > mostContexts)
-    return { field: 'contexts', expected: `a list of at most ${mostContexts} servers` };
+  const contexts = readField(found, 'contexts');
+  if (!isObject(found) || !Array.isArray(contexts) || contexts.length > maxContexts)
+    return { field: 'contexts', expected: `a list of at most ${maxContexts} servers` };
   const { current, contexts: _, ...unknown } = found;
   if (Object.keys(unknown).length > 0)
     return { field: 'the file', expected: 'without members but contexts and current' };
@@ -104,7 +104,7 @@ function readOwn(file: string): string | undefined {
     opened = openSync(file, 'r');
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
-    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   }
   try {
     const { mode, uid } = fstatSync(opened);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, errorMessage, quote } from '../../core/errors.js';
 import { isObject, parseJson } from '../../core/schema/json-value.js';
-import { unitNames, unitOf, type Unit } from '../../core/usage/units.js';
+import { unitNames, unitRow, type Unit } from '../../core/usage/units.js';
 import type { Spec } from './short-form.js';
 
 // What people type behind an option, as the spec has it. Each throws INVALID_INPUT, which names the option.
@@ -22,8 +22,8 @@ const calendar: Readonly<Record<string, Spec>> = {
 /** `20/day`, `0.05 ether/week`, `5/6 hours`. */
 export function readLimit(text: string, flag: string): Spec {
   const [amount = '', time, ...more] = text.split('/').map((part) => part.trim());
-  const said = amountOf(amount);
-  const cycle = time === undefined ? { never: {} } : cycleOf(time);
+  const said = parseAmount(amount);
+  const cycle = time === undefined ? { never: {} } : parseCycle(time);
   if (said === undefined || cycle === undefined || more.length > 0)
     throw invalidInput({
       field: flag,
@@ -33,19 +33,19 @@ export function readLimit(text: string, flag: string): Spec {
   return { threshold: said.amount, thresholdType: said.unit, ...cycle };
 }
 
-function cycleOf(time: string): Spec | undefined {
+function parseCycle(time: string): Spec | undefined {
   const [, count = '1', unit = ''] = /^(?:([1-9][0-9]{0,3}) *)?([a-z]+?)s?$/.exec(time) ?? [];
   return counted[unit]?.(Number(count)) ?? (count === '1' ? calendar[unit] : undefined);
 }
 
-const nouns = unitNames.map((name) => unitOf(name).noun).join(', ');
+const nouns = unitNames.map((name) => unitRow(name).noun).join(', ');
 
 /** `20`, `0.05 ether`, `100dollars`. */
-function amountOf(text: string): { readonly amount: string; readonly unit: Unit } | undefined {
+function parseAmount(text: string): { readonly amount: string; readonly unit: Unit } | undefined {
   const at = text.split('').findIndex((char) => !'0123456789.'.includes(char));
   const [amount, noun] = at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at).trim().toLowerCase()];
   const unit = unitNames.find((name) =>
-    noun === '' ? unitOf(name).decimals === 0 : unitOf(name).noun.startsWith(noun),
+    noun === '' ? unitRow(name).decimals === 0 : unitRow(name).noun.startsWith(noun),
   );
   return amount === '' || unit === undefined ? undefined : { amount, unit };
 }
@@ -53,8 +53,8 @@ function amountOf(text: string): { readonly amount: string; readonly unit: Unit 
 /** Beside a limit in its unit; alone it counts nothing, and its scope makes no difference. */
 export function readPerOperation(text: string, flag: string, { spendingLimit }: Spec): Spec {
   const limit = isObject(spendingLimit) ? spendingLimit : {};
-  const said = amountOf(text);
-  const isUnit = said !== undefined && unitOf(said.unit).decimals > 0;
+  const said = parseAmount(text);
+  const isUnit = said !== undefined && unitRow(said.unit).decimals > 0;
   if (!isUnit)
     throw invalidInput({ field: flag, expected: `like ${perOperationExample}`, value: quote(text) });
   if ((limit['thresholdType'] ?? said.unit) !== said.unit)
@@ -120,6 +120,6 @@ function readText(file: string, flag: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `${flag}: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${flag}: ${errorMessage(cause)}`, { cause });
   }
 }

@@ -26,10 +26,10 @@ export function renderAnswer(
   const items = data['items'].filter(isObject);
   if (items.length === 0) return `no ${endpoint.path.split('/').at(-1)}`;
   const columns = tables[endpoint.operationId]?.columns ?? usualColumns(items);
-  const rows = items.flatMap(rowsOf);
+  const rows = items.flatMap(listRows);
   const filled = columns
     .filter((column) => isWide || !column.isWide)
-    .map(({ title, of }) => [title, ...rows.map((item) => cellOf(item, of, beside, isWide))])
+    .map(({ title, of }) => [title, ...rows.map((item) => renderCell(item, of, beside, isWide))])
     // Columns that are empty in every row are left out.
     .filter(([, ...cells]) => cells.some((cell) => cell !== nothing));
   return table(['', ...rows].map((_, at) => filled.map((cells) => cells[at] ?? '')));
@@ -44,7 +44,7 @@ function whatWasWritten({ name, id, uid, generation }: Readonly<Record<string, u
  * A change is a row for each of its fields, and a statement one for each of its lines. An object that is new or gone is one row: all of
  * its fields changed.
  */
-function rowsOf(item: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
+function listRows(item: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
   const { action, fields, lines: parts = action === 'changed' ? fields : undefined } = item;
   if (!Array.isArray(parts)) return [item];
   return parts.filter(isObject).map((part) => ({ ...item, ...part }));
@@ -57,21 +57,21 @@ function usualColumns(items: readonly Readonly<Record<string, unknown>>[]): read
     .map(([name]) => ({ title: name.replaceAll(/(?=[A-Z])/g, ' ').toUpperCase(), of: name, isWide: false }));
 }
 
-function cellOf(
+function renderCell(
   item: Readonly<Record<string, unknown>>,
   of: Column['of'],
   beside: Beside,
   isWide: boolean,
 ): string {
-  const value = typeof of === 'function' ? of(item, beside) : of.split('.').reduce<unknown>(memberOf, item);
-  const text = textOf(value);
+  const value = typeof of === 'function' ? of(item, beside) : of.split('.').reduce<unknown>(readMember, item);
+  const text = renderText(value);
   return isWide
     ? text
     : text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, '$1T$2Z').replace('T00:00:00Z', '');
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  if (Array.isArray(value)) return value.flatMap((each) => memberOf(each, name) ?? []);
+function readMember(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.flatMap((each) => readMember(each, name) ?? []);
   return isObject(value) ? value[name] : undefined;
 }
 
@@ -81,7 +81,7 @@ function lines(data: Readonly<Record<string, unknown>>, indent = ''): readonly s
       return [`${indent}${name}:`, ...lines(value, `${indent}  `)];
     if (Array.isArray(value) && value.every(isObject) && value.length > 0)
       return [`${indent}${name}:`, ...value.flatMap((each) => entry(each, indent))];
-    return [`${indent}${name}: ${textOf(value)}`];
+    return [`${indent}${name}: ${renderText(value)}`];
   });
 }
 
@@ -90,7 +90,7 @@ function entry(item: Readonly<Record<string, unknown>>, indent: string): readonl
   return [`${indent}  - ${first}`, ...rest.map((line) => `${indent}    ${line}`)];
 }
 
-function textOf(value: unknown): string {
+function renderText(value: unknown): string {
   if (value === null || value === undefined || (isObject(value) && Object.keys(value).length === 0))
     return nothing;
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, errorMessage, quote } from '../../core/errors.js';
 import type { Terminal } from '../terminal.js';
 import { readContexts, type Context, type Contexts } from './contexts.js';
 
@@ -33,7 +33,7 @@ export function hasServer(terminal: Pick<Terminal, 'env'>): boolean {
   if (env[urlVariable] || env[tokenVariable]) return true;
   const { current, contexts } = readContexts(terminal);
   const found = contexts.find((each) => each.name === current);
-  return found === undefined ? current !== undefined : whoseOf(found) === 'organisation';
+  return found === undefined ? current !== undefined : contextOwner(found) === 'organisation';
 }
 
 /** Throws INVALID_INPUT, also where nobody has signed in with a token that this needs. */
@@ -60,12 +60,12 @@ export function readServer(
 function chooseContext({ current, contexts }: Contexts, named: string | undefined, whose: Whose): Context {
   const wanted = named ?? current;
   const found = contexts.find((each) => each.name === wanted);
-  if (found !== undefined && whoseOf(found) === whose) return found;
+  if (found !== undefined && contextOwner(found) === whose) return found;
   if (named === undefined && whose === 'platform') return onlyPlatform(contexts);
   if (found !== undefined)
     throw new DomainError(
       'INVALID_INPUT',
-      `the context ${quote(found.name)} holds a token of the ${whoseOf(found)}: ${whose === 'platform' ? needsPlatform : platformAlone}`,
+      `the context ${quote(found.name)} holds a token of the ${contextOwner(found)}: ${whose === 'platform' ? needsPlatform : platformAlone}`,
     );
   if (wanted !== undefined) throw unknownContext(wanted, contexts);
   throw new DomainError(
@@ -77,28 +77,28 @@ function chooseContext({ current, contexts }: Contexts, named: string | undefine
 export function unknownContext(name: string, contexts: readonly Context[]): DomainError {
   return new DomainError(
     'INVALID_INPUT',
-    `no context is called ${quote(name)} (known: ${namesOf(contexts)}): "paymaster login URL --context ${name}"`,
+    `no context is called ${quote(name)} (known: ${formatNames(contexts)}): "paymaster login URL --context ${name}"`,
   );
 }
 
 /** Mostly there is one, so that nobody has to name it beside the current one of an organisation. */
 function onlyPlatform(contexts: readonly Context[]): Context {
-  const suitable = contexts.filter((each) => whoseOf(each) === 'platform');
+  const suitable = contexts.filter((each) => contextOwner(each) === 'platform');
   const [first, ...further] = suitable;
   if (first === undefined)
     throw new DomainError('INVALID_INPUT', `${needsPlatform}: "paymaster login URL" keeps one`);
   if (further.length === 0) return first;
   throw new DomainError(
     'INVALID_INPUT',
-    `several contexts hold a token of the platform (${namesOf(suitable)}): choose one by --context`,
+    `several contexts hold a token of the platform (${formatNames(suitable)}): choose one by --context`,
   );
 }
 
-function whoseOf({ platform }: Context): Whose {
+function contextOwner({ platform }: Context): Whose {
   return platform === true ? 'platform' : 'organisation';
 }
 
-function namesOf(contexts: readonly Context[]): string {
+function formatNames(contexts: readonly Context[]): string {
   return contexts.map((each) => each.name).join(', ') || 'none';
 }
 
@@ -129,7 +129,7 @@ function readToken(file: string): string {
     return requireToken(readFileSync(file, 'utf8'));
   } catch (cause) {
     if (cause instanceof DomainError) throw cause;
-    throw new DomainError('INVALID_INPUT', `${tokenVariable}: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${tokenVariable}: ${errorMessage(cause)}`, { cause });
   }
 }
 

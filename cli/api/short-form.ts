@@ -43,7 +43,7 @@ export function withShortForm(command: Command, { rows, nameOf }: ShortForm): Co
   command.argument('[name]', nameOf === undefined ? 'its name' : 'its name; default: by paymaster and limit');
   for (const { flags, says, isList, choices, without } of rows) {
     const option = new Option(flags, says);
-    if (without !== undefined) option.conflicts(attributeOf(without));
+    if (without !== undefined) option.conflicts(attributeName(without));
     if (choices !== undefined) option.choices(choices);
     command.addOption(isList ? option.argParser(listParser(choices)) : option);
   }
@@ -72,7 +72,7 @@ export async function readShortForm(
   let spec = mergePatch(form.usual, fileSpec ?? {}) as Spec;
   for (const row of used) {
     const member = row.member ?? (policyType && row.of?.[policyType]) ?? '';
-    const said = valueOf(row, options[attributeOf(row.flags)], spec);
+    const said = readValue(row, options[attributeName(row.flags)], spec);
     for (const patch of [row.adds ?? {}, nested(member.split('.'), said), given({ policyType })])
       spec = mergePatch(spec, patch) as Spec;
   }
@@ -100,7 +100,7 @@ export async function readShortForm(
 export const paymasterMember = 'paymasterRef.name';
 
 /** To be committed, and applied by kubectl or "paymaster apply". */
-export function manifestOf(
+export function composeManifest(
   { kind }: ShortForm,
   { name, labels, spec }: Readonly<Record<string, unknown>>,
   namespace: string | undefined,
@@ -114,20 +114,20 @@ function readPolicyType(
   used: readonly Row[],
   fileSpec: Spec | undefined,
 ): PolicyType | undefined {
-  const typesOf = ({ of = {} }: Row) => Object.keys(of) as PolicyType[];
+  const rowPolicyTypes = ({ of = {} }: Row) => Object.keys(of) as PolicyType[];
   const [first, ...others] = used.filter(({ of }) => of !== undefined);
   if (first === undefined) {
-    const makers = rows.filter((row) => typesOf(row).length === 1 && row.with === undefined);
+    const makers = rows.filter((row) => rowPolicyTypes(row).length === 1 && row.with === undefined);
     if (makers.length === 0 || fileSpec !== undefined) return undefined;
     throw invalidInput({ field: 'the policy', expected: `one of ${listFlags(makers)}` });
   }
-  let shared = typesOf(first);
+  let shared = rowPolicyTypes(first);
   for (const row of others) {
-    const both = shared.filter((type) => typesOf(row).includes(type));
+    const both = shared.filter((type) => rowPolicyTypes(row).includes(type));
     if (both.length === 0)
       throw invalidInput({
-        field: `${flagOf(first.flags)} and ${flagOf(row.flags)}`,
-        expected: `given to two commands: each makes a policy, of ${shared.join(' or ')} and of ${typesOf(row).join(' or ')}`,
+        field: `${firstFlag(first.flags)} and ${firstFlag(row.flags)}`,
+        expected: `given to two commands: each makes a policy, of ${shared.join(' or ')} and of ${rowPolicyTypes(row).join(' or ')}`,
       });
     shared = both;
   }
@@ -136,10 +136,10 @@ function readPolicyType(
 
 /** Throws INVALID_INPUT for an option that means nothing by itself. */
 function requireCompany(used: readonly Row[]): void {
-  const flags = used.map((row) => flagOf(row.flags));
+  const flags = used.map((row) => firstFlag(row.flags));
   for (const row of used)
     if (row.with !== undefined && !row.with.some((flag) => flags.includes(flag)))
-      throw invalidInput({ field: flagOf(row.flags), expected: `given with ${row.with.join(' or ')}` });
+      throw invalidInput({ field: firstFlag(row.flags), expected: `given with ${row.with.join(' or ')}` });
 }
 
 /** Throws INVALID_INPUT for mistakes that can be found without a server. `say` names a field. */
@@ -150,7 +150,7 @@ export async function requireValid(
   say: (field: string) => string = (field) => field,
 ): Promise<void> {
   // Rules in CEL are compiled, which no other command waits for.
-  const [{ validateResource }, { dataOf, policyKindOf }] = await Promise.all([
+  const [{ validateResource }, { findPolicyData, findPolicyKind }] = await Promise.all([
     import('../../core/resources/validate.js'),
     import('../../core/policy/derived.js'),
   ]);
@@ -158,8 +158,8 @@ export async function requireValid(
   const problems = validateResource(kind, { metadata, spec });
   if (problems.length > 0)
     throw invalidInput(problems.map(({ field, ...rest }) => ({ field: say(field), ...rest })));
-  const policyKind = policyKindOf(spec['policyType']);
-  const data = policyKind && dataOf(spec, policyKind);
+  const policyKind = findPolicyKind(spec['policyType']);
+  const data = policyKind && findPolicyData(spec, policyKind);
   // The server alone knows the methods of contracts, and the private hosts of the platform.
   if (data === undefined || (policyKind?.methodsNamed?.(data).length ?? 0) > 0) return;
   const url = 'url' in data && typeof data.url === 'string' && URL.canParse(data.url) ? data.url : undefined;
@@ -170,9 +170,9 @@ export async function requireValid(
   if (problem !== undefined) throw new DomainError('INVALID_INPUT', [say(field), ...words].join(' '));
 }
 
-function valueOf({ read, flags }: Row, given: unknown, spec: Spec): unknown {
+function readValue({ read, flags }: Row, given: unknown, spec: Spec): unknown {
   if (read === undefined) return given;
-  const flag = flagOf(flags);
+  const flag = firstFlag(flags);
   return Array.isArray(given)
     ? given.flatMap((each) => read(String(each), flag, spec))
     : read(String(given), flag, spec);
@@ -191,15 +191,15 @@ function listParser(choices: readonly string[] | undefined) {
   };
 }
 
-function flagOf(flags: string): string {
+function firstFlag(flags: string): string {
   return flags.split(' ')[0] ?? '';
 }
 
 function listFlags(rows: readonly Row[]): string {
-  return rows.map(({ flags }) => flagOf(flags)).join(', ');
+  return rows.map(({ flags }) => firstFlag(flags)).join(', ');
 }
 
-function attributeOf(flags: string): string {
+function attributeName(flags: string): string {
   return new Option(flags).attributeName();
 }
 
@@ -217,14 +217,14 @@ export function optionAt(
     .flatMap(({ flags, member, of = {} }) =>
       [...(member === undefined ? [] : [member]), ...Object.values(of)]
         .filter(within)
-        .map((each) => ({ flag: flagOf(flags), depth: each.split('.').length })),
+        .map((each) => ({ flag: firstFlag(flags), depth: each.split('.').length })),
     )
     .toSorted((left, right) => right.depth - left.depth);
   return best?.flag;
 }
 
 function usedRows({ rows }: ShortForm, options: Readonly<Record<string, unknown>>): readonly Row[] {
-  return rows.filter(({ flags }) => isGiven(options[attributeOf(flags)]));
+  return rows.filter(({ flags }) => isGiven(options[attributeName(flags)]));
 }
 
 function nested([first = '', ...rest]: readonly string[], value: unknown): Spec {

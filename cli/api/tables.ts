@@ -1,5 +1,5 @@
 import { isObject } from '../../core/schema/json-value.js';
-import { unitNames, unitOf } from '../../core/usage/units.js';
+import { unitNames, unitRow } from '../../core/usage/units.js';
 import type { Request } from './client.js';
 
 // What the tables of lists show: a row for each column. Other members of an answer are in `-o json`.
@@ -54,7 +54,7 @@ export const tables: Readonly<Record<string, TableRow>> = {
       column('NAME', 'name'),
       column('CHAIN', 'spec.chainId'),
       column('VERSION', 'spec.version'),
-      column('STATE', stateOf),
+      column('STATE', describeState),
       column('SPENT TODAY', ({ id }, { usage }) => {
         const rows = listIn(usage, 'items');
         return rows && (rows.find(({ group }) => group === id)?.['spent'] ?? '0');
@@ -70,7 +70,7 @@ export const tables: Readonly<Record<string, TableRow>> = {
       column('NAME', 'name'),
       column('PAYMASTER', 'spec.paymasterRef.name'),
       column('ADDRESS', 'spec.address'),
-      column('STATE', stateOf),
+      column('STATE', describeState),
       column('METHODS', 'spec.whitelistedMethods'),
       ...made,
     ],
@@ -79,7 +79,7 @@ export const tables: Readonly<Record<string, TableRow>> = {
     columns: [
       column('NAME', 'name'),
       column('PAYMASTER', 'spec.paymasterRef.name'),
-      column('STATE', stateOf),
+      column('STATE', describeState),
       wide('TYPE', 'spec.policyType'),
       ...rule.map(({ of, ...each }) => ({ ...each, of: `rules.${String(of)}` })),
       ...made,
@@ -159,11 +159,11 @@ export const tables: Readonly<Record<string, TableRow>> = {
       column('NAME', 'name'),
       column('PAYMASTER', 'paymaster'),
       column('FOR', ({ scope }) => (scope === 'PAYMASTER' ? 'all' : 'each account')),
-      column('LEFT', (limit) => figureOf(limit, 'remaining')),
-      column('OF', amountOf),
+      column('LEFT', (limit) => readFigure(limit, 'remaining')),
+      column('OF', formatLimit),
       column('RESETS', 'resetsAt'),
-      wide('USED', (limit) => figureOf(limit, 'used')),
-      wide('PROMISED', (limit) => figureOf(limit, 'reserved')),
+      wide('USED', (limit) => readFigure(limit, 'used')),
+      wide('PROMISED', (limit) => readFigure(limit, 'reserved')),
       wide('PAYMASTER ID', 'paymasterId'),
       wide('POLICY ID', 'policy'),
     ],
@@ -226,7 +226,7 @@ function problemColumns(): readonly Column[] {
 }
 
 /** What a person asks first: does it work, and if not, why. */
-function stateOf({ spec, status }: Item): string | null {
+function describeState({ spec, status }: Item): string | null {
   const { suspended, active, enforcement } = isObject(spec) ? spec : {};
   if (suspended === true) return 'suspended';
   if (active === false) return 'paused';
@@ -248,20 +248,20 @@ function nearest(limits: readonly Item[] | undefined): string | null {
     .toSorted((a, b) => part(a) - part(b));
   return first === undefined
     ? null
-    : `${String(figureOf(first, 'remaining'))} of ${amountOf(first)} left (${String(first['name'])})`;
+    : `${String(readFigure(first, 'remaining'))} of ${formatLimit(first)} left (${String(first['name'])})`;
 }
 
 /** In coins or dollars where it is not counted one by one. */
-function figureOf({ rendered, ...limit }: Item, name: string): unknown {
+function readFigure({ rendered, ...limit }: Item, name: string): unknown {
   return isObject(rendered) ? rendered[name] : limit[name];
 }
 
 /** As people say it: `100 operations`, `0.5 ether`. */
-function amountOf(limit: Item): string {
+function formatLimit(limit: Item): string {
   const unit = unitNames.find((name) => name === limit['unit']);
-  const threshold = String(figureOf(limit, 'threshold'));
+  const threshold = String(readFigure(limit, 'threshold'));
   if (unit === undefined) return threshold;
-  const { noun, decimals } = unitOf(unit);
+  const { noun, decimals } = unitRow(unit);
   return `${threshold} ${threshold === '1' && decimals === 0 ? noun.slice(0, -1) : noun}`;
 }
 

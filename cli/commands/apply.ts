@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { invalidInput, isDomainError, quote } from '../../core/errors.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { readField } from '../../core/schema/json-value.js';
 import { printableLines } from '../../core/terminal-text.js';
 import { given } from '../../core/units/given.js';
 import { formatKey } from '../../core/meta/meta.js';
@@ -39,8 +39,8 @@ export function addApply(program: Command, terminal: Terminal): void {
 async function apply(terminal: Terminal, options: Options): Promise<void> {
   const { objects } = readManifests(options.file);
   const server = readServer(terminal, options);
-  const namespace = fieldOf(
-    fieldOf(await callServer(server, { method: 'get', path: '/me' }), 'organisation'),
+  const namespace = readField(
+    readField(await callServer(server, { method: 'get', path: '/me' }), 'organisation'),
     'namespace',
   );
   // Before anything is written.
@@ -62,12 +62,12 @@ async function apply(terminal: Terminal, options: Options): Promise<void> {
   for (const object of objects.toSorted((a, b) => place(a) - place(b)))
     try {
       const done = await applyOne(terminal, server, object, options, absent);
-      terminal.out(printableLines(`${nameOf(object)} ${done}\n`));
+      terminal.out(printableLines(`${formatName(object)} ${done}\n`));
     } catch (error) {
       if (!(error instanceof Refused) && !isDomainError(error, 'INVALID_INPUT')) throw error;
       isRefused = true;
       const what = `${object.kind} ${formatKey(object.key)}: `;
-      say(terminal, `${nameOf(object)}: ${error.message.replace(what, '')}`);
+      say(terminal, `${formatName(object)}: ${error.message.replace(what, '')}`);
     }
   if (isRefused) throw new Refused();
 }
@@ -88,7 +88,7 @@ async function applyOne(
     if (error instanceof Refused) return undefined;
     throw error;
   });
-  const isOfAbsent = absent.has(String(fieldOf(fieldOf(spec, 'paymasterRef'), 'name')));
+  const isOfAbsent = absent.has(String(readField(readField(spec, 'paymasterRef'), 'name')));
   if (dryRun && isOfAbsent && before === undefined) {
     await requireValid(kind, name, spec);
     return 'created (dry run; the server can check it when its paymaster is there)';
@@ -102,7 +102,7 @@ async function applyOne(
     if (isWarned && !yes) throw unlessYes('changed', 'changes it');
     if (dryRun) {
       if (before === undefined && kind === 'Paymaster') absent.add(name);
-      const fields = before === undefined ? [] : fieldChanges(writtenOf(before), writtenOf(would));
+      const fields = before === undefined ? [] : fieldChanges(toWritten(before), toWritten(would));
       return [`${doneTo(before, would)} (dry run)`, ...renderFieldChanges(fields)].join('\n');
     }
   }
@@ -112,20 +112,20 @@ async function applyOne(
 function doneTo(before: unknown, after: unknown): 'created' | 'changed' | 'unchanged' {
   if (before === undefined) return 'created';
   const isSame = ['generation', 'labels'].every((member) =>
-    isSameJson(fieldOf(before, member), fieldOf(after, member)),
+    isSameJson(readField(before, member), readField(after, member)),
   );
   return isSame ? 'unchanged' : 'changed';
 }
 
 /** What a manifest says of an object, as the API shows it. */
-function writtenOf(shown: unknown): Tree {
-  return { metadata: { labels: fieldOf(shown, 'labels') ?? {} }, spec: fieldOf(shown, 'spec') };
+function toWritten(shown: unknown): Tree {
+  return { metadata: { labels: readField(shown, 'labels') ?? {} }, spec: readField(shown, 'spec') };
 }
 
 function place({ kind }: ManifestObject): number {
   return kinds.findIndex((each) => each === kind);
 }
 
-function nameOf({ kind, key }: ManifestObject): string {
+function formatName({ kind, key }: ManifestObject): string {
   return `${kind} ${key.name}`;
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { act } from '../contract/act.js';
-import { costsOf } from '../contract/cost.js';
-import { findingsOf, readFacts } from '../contract/facts.js';
+import { priceSteps } from '../contract/cost.js';
+import { listFindings, readFacts } from '../contract/facts.js';
 import { renderPlan, renderStatus } from '../contract/render.js';
 import { missingSteps } from '../contract/steps.js';
-import { actingVerbs, levelsOf, type Options, withLevels } from '../contract/verbs.js';
+import { actingVerbs, parseLevels, type Options, withLevels } from '../contract/verbs.js';
 import { parseTarget, withContract } from '../contract/wanted.js';
 import { withChain } from '../rpc.js';
 import { addNoun, Refused, show, type Terminal, withFormat, withYes } from '../terminal.js';
@@ -38,12 +38,12 @@ export function addContract(program: Command, terminal: Terminal): void {
 async function plan(terminal: Terminal, options: Options): Promise<void> {
   const target = await parseTarget(options);
   const { wanted } = target;
-  const levels = levelsOf(target, options);
+  const levels = parseLevels(target, options);
   await withChain(terminal, options, wanted.chainId, async (chain) => {
     const facts = await readFacts(chain, wanted);
-    const findings = findingsOf(wanted, facts);
+    const findings = listFindings(wanted, facts);
     const steps = findings.length === 0 ? missingSteps(wanted, levels, facts) : [];
-    const costs = await costsOf(chain, steps, wanted.from, facts);
+    const costs = await priceSteps(chain, steps, wanted.from, facts);
     show(terminal, options.output, renderPlan({ wanted, facts, findings, steps, costs }));
     if (findings.length > 0) throw new Refused();
   });
@@ -53,10 +53,10 @@ async function status(terminal: Terminal, options: Options): Promise<void> {
   const target = await parseTarget(options);
   const { wanted, usualStake } = target;
   // Without an amount, any stake and any deposit will do.
-  const levels = { deposit: 1n, ...levelsOf({ ...target, usualStake: usualStake ?? 1n }, options) };
+  const levels = { deposit: 1n, ...parseLevels({ ...target, usualStake: usualStake ?? 1n }, options) };
   await withChain(terminal, options, wanted.chainId, async (chain) => {
     const facts = await readFacts(chain, wanted);
-    const findings = findingsOf(wanted, facts);
+    const findings = listFindings(wanted, facts);
     const steps = facts.contract === undefined ? [] : missingSteps(wanted, levels, facts);
     show(terminal, options.output, renderStatus({ wanted, facts, findings, steps }));
     if (findings.length > 0 || steps.length > 0 || facts.contract === undefined) throw new Refused();

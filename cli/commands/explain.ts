@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import { Interface } from 'ethers/abi';
-import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, errorMessage, quote } from '../../core/errors.js';
 import { isAddressText, zeroAddress } from '../../core/units/address.js';
 import { sampleOperation } from '../../server/http/test-delivery.js';
-import { fieldOf, isObject } from '../../core/schema/json-value.js';
+import { readField, isObject } from '../../core/schema/json-value.js';
 import { table } from '../../standalone/console.js';
 import { readBody } from '../api/body.js';
 import { callServer } from '../api/client.js';
@@ -49,7 +49,7 @@ async function explain(
   const { paymaster, mode, feeToken } = options;
   const context = { mode, ...(feeToken === undefined ? {} : { tokenInfo: { feeTokenAddress: feeToken } }) };
   const server = readServer(terminal, options);
-  const userOp = await operationOf(
+  const userOp = await readOperation(
     server,
     [file, ...values].filter((each) => each !== undefined),
     options,
@@ -80,7 +80,7 @@ async function explain(
 const account = new Interface(['function execute(address to, uint256 value, bytes data)']);
 
 /** That of the file, or an ordinary one that calls a method of a registered contract. Throws INVALID_INPUT. */
-async function operationOf(
+async function readOperation(
   server: Server,
   words: readonly string[],
   { contract, method, sender }: Options,
@@ -95,12 +95,12 @@ async function operationOf(
   if (!isAddressText(sender))
     throw invalidInput({ field: '--sender', expected: 'an address', value: quote(sender) });
   const path = `/contracts/${encodeURIComponent(contract)}`;
-  const spec = fieldOf(await callServer(server, { method: 'get', path }), 'spec');
-  const data = encodeCall(String(fieldOf(spec, 'abi')), method, words);
+  const spec = readField(await callServer(server, { method: 'get', path }), 'spec');
+  const data = encodeCall(String(readField(spec, 'abi')), method, words);
   return {
     ...sampleOperation,
     sender,
-    callData: account.encodeFunctionData('execute', [fieldOf(spec, 'address'), 0n, data]),
+    callData: account.encodeFunctionData('execute', [readField(spec, 'address'), 0n, data]),
   };
 }
 
@@ -134,7 +134,7 @@ function encodeCall(abi: string, method: string, values: readonly string[]): str
       ),
     );
   } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `the values of ${first}: ${messageOf(cause).split(' (')[0]}`, {
+    throw new DomainError('INVALID_INPUT', `the values of ${first}: ${errorMessage(cause).split(' (')[0]}`, {
       cause,
     });
   }

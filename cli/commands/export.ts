@@ -3,7 +3,7 @@ import { hasErrors, renderText, reportDocument } from '../../operator/validate/r
 import { validateManifests } from '../../operator/validate/validate.js';
 import { manifestManager } from '../../adapters/manifests/apply-manifests.js';
 import { compare, renderFieldChanges, type Compared } from '../state/compare.js';
-import { asManifests, leftBehind, readManifests, textOf } from '../state/manifest.js';
+import { asManifests, leftBehind, readManifests, renderManifests } from '../state/manifest.js';
 import { readState, withSource, type SourceOptions } from '../state/source.js';
 import { Refused, say, show, withFormat, type Format, type Terminal } from '../terminal.js';
 
@@ -21,7 +21,7 @@ export function addExport(program: Command, terminal: Terminal): void {
     .action(async (options: Options) => {
       const objects = await readState(terminal, options);
       for (const line of leftBehind(objects)) say(terminal, line);
-      terminal.out(textOf(objects));
+      terminal.out(renderManifests(objects));
     });
   withManifests(program.command('diff'))
     .description('Show what apply would change; exit code 1 if anything differs')

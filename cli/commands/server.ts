@@ -1,15 +1,21 @@
 import { Option, type Command } from 'commander';
 import { invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { printableLines } from '../../core/terminal-text.js';
-import { fieldOf, isObject } from '../../core/schema/json-value.js';
+import { readField, isObject } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import { mergePatch } from '../../server/dashboard/manage/edit.js';
 import type { ApiEndpoint } from '../api/endpoints.js';
-import { bodyOf, flagOf, isOption, withBody } from '../api/body.js';
+import { composeBody, formatFlag, isOption, withBody } from '../api/body.js';
 import { callServer, textFrom, type Request } from '../api/client.js';
-import { commandNameOf, singular } from '../api/command-name.js';
+import { nameCommand, singular } from '../api/command-name.js';
 import { renderAnswer } from '../api/render-answer.js';
-import { manifestOf, optionAt, readShortForm, withShortForm, type ShortForm } from '../api/short-form.js';
+import {
+  composeManifest,
+  optionAt,
+  readShortForm,
+  withShortForm,
+  type ShortForm,
+} from '../api/short-form.js';
 import { limitForm, shortForms } from '../api/short-forms.js';
 import { tables, type Beside } from '../api/tables.js';
 import { renderYaml } from '../../adapters/manifests/yaml.js';
@@ -51,14 +57,14 @@ export function addServerCommands(
   terminal: Terminal,
   endpoints: readonly ApiEndpoint[],
 ): void {
-  const names = endpoints.map((endpoint) => commandNameOf(endpoint, endpoints));
+  const names = endpoints.map((endpoint) => nameCommand(endpoint, endpoints));
   const describe = (path: string, noun: string): string => {
     const verbs = names.flatMap((name) => (name.noun === noun ? (name.verb ?? []) : []));
     const subject = path.split('/').find((part) => singular(part) === noun);
     return `${subject}: ${verbs.join(', ')}`;
   };
   for (const endpoint of endpoints) {
-    const { noun, verb } = commandNameOf(endpoint, endpoints);
+    const { noun, verb } = nameCommand(endpoint, endpoints);
     const known = program.commands.find((each) => each.name() === noun);
     const command =
       verb === undefined
@@ -93,7 +99,7 @@ function addEndpoint(command: Command, endpoint: ApiEndpoint, terminal: Terminal
   // A limit may count anew.
   const isForgetful = isAsked && !isDeletion && endpoint.path.startsWith('/policies/');
   for (const [name, { description, schema }] of Object.entries(parameters))
-    if (name !== 'dryRun') command.addOption(optionOf(name, description, schema));
+    if (name !== 'dryRun') command.addOption(createOption(name, description, schema));
   if (isDeletion) withYes(command);
   else if (isForgetful)
     withYes(command, 'do it, also when a count begins anew; without it nothing is changed then').option(
@@ -118,15 +124,15 @@ function addEndpoint(command: Command, endpoint: ApiEndpoint, terminal: Terminal
     const sent =
       body && keeping(options, await sentBody(endpoint, options, form, given[0] as string, server));
     if (form !== undefined && options['dryRun'] === true) {
-      const manifest = manifestOf(form, Object(sent), await namespaceAt(terminal, options));
+      const manifest = composeManifest(form, Object(sent), await namespaceAt(terminal, options));
       return terminal.out(renderYaml(manifest));
     }
     const values =
-      form === undefined ? given.slice(0, names.length).map(String) : [String(fieldOf(sent, 'name'))];
+      form === undefined ? given.slice(0, names.length).map(String) : [String(readField(sent, 'name'))];
     const request = {
       method: endpoint.method,
-      optionOf: optionsOf(endpoint, form, options),
-      path: pathOf(endpoint.path, names, values),
+      optionOf: createOptionReader(endpoint, form, options),
+      path: fillPath(endpoint.path, names, values),
       query: { ...Object.fromEntries(query), ...(isDry ? { dryRun: 'true' } : {}) },
       ...(body === undefined ? {} : { body: sent }),
       ...(options.ifMatch === undefined ? {} : { headers: { 'if-match': `"${options.ifMatch}"` } }),
@@ -233,7 +239,7 @@ async function requireNoWarning(terminal: Terminal, server: Server, request: Req
 }
 
 /** The option that gives a field; undefined for what only a file can give. */
-function optionsOf(
+function createOptionReader(
   { parameters = {}, body }: ApiEndpoint,
   form: ShortForm | undefined,
   options: Options,
@@ -242,7 +248,7 @@ function optionsOf(
     if (form !== undefined) return optionAt(form, options, field);
     const [name = ''] = field.split(/[.[]/);
     const isMember = options['file'] === undefined && isOption(body?.schemas ?? [], name);
-    return Object.hasOwn(parameters, name) || isMember ? flagOf(name) : undefined;
+    return Object.hasOwn(parameters, name) || isMember ? formatFlag(name) : undefined;
   };
 }
 
@@ -253,7 +259,7 @@ async function sentBody(
   name: string | undefined,
   server: () => Server,
 ): Promise<unknown> {
-  const file = bodyOf(form === undefined ? (body?.schemas ?? []) : [], options);
+  const file = composeBody(form === undefined ? (body?.schemas ?? []) : [], options);
   if (form === undefined) return file;
   return readShortForm(form, name, options, file, async () => {
     const found = await callServer(server(), { method: 'get', path: '/paymasters', query: { limit: '2' } });
@@ -266,7 +272,7 @@ async function sentBody(
 async function namespaceAt(terminal: Terminal, options: Options): Promise<string | undefined> {
   if (options.context === undefined && !hasServer(terminal)) return undefined;
   const me = await callServer(readServer(terminal, options), { method: 'get', path: '/me' });
-  return String(fieldOf(fieldOf(me, 'organisation'), 'namespace'));
+  return String(readField(readField(me, 'organisation'), 'namespace'));
 }
 
 function keeping({ keepCount }: Options, body: unknown): unknown {
@@ -278,15 +284,15 @@ function isOfObject({ method, path }: ApiEndpoint): boolean {
   return ['put', 'patch', 'delete'].includes(method) && path.endsWith('/:name');
 }
 
-function optionOf(name: string, description: string, schema: JsonSchema): Option {
-  const flag = flagOf(name);
+function createOption(name: string, description: string, schema: JsonSchema): Option {
+  const flag = formatFlag(name);
   if (schema['type'] === 'boolean') return new Option(flag, description);
   const option = new Option(`${flag} <value>`, description);
   const choices = schema['enum'];
   return Array.isArray(choices) ? option.choices(choices.map(String)) : option;
 }
 
-function pathOf(path: string, names: readonly string[], values: readonly string[]): string {
+function fillPath(path: string, names: readonly string[], values: readonly string[]): string {
   return names.reduce((whole, name, at) => {
     const value = values[at] ?? '';
     // As a part of a path they would name another endpoint.

@@ -4,15 +4,15 @@ import { parseAddress } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import { withChain } from '../rpc.js';
 import { Refused, say, show, type Terminal, unlessYes } from '../terminal.js';
-import { costsOf, firstPossible } from './cost.js';
-import { type Facts, findingsOf, readFacts, type Wanted } from './facts.js';
+import { priceSteps, firstPossible } from './cost.js';
+import { type Facts, listFindings, readFacts, type Wanted } from './facts.js';
 import { writeManifests } from './manifests.js';
 import { renderPlan, renderSent } from './render.js';
 import { safeFile } from './safe-file.js';
 import { sendMissing } from './send.js';
 import type { Step, Verb } from './steps.js';
 import type { Acting, Options } from './verbs.js';
-import { amountOf, parseTarget, readWallet, type Target } from './wanted.js';
+import { parseAmountField, parseTarget, readWallet, type Target } from './wanted.js';
 
 /** The longest that somebody watches one transaction. */
 const patienceMs = 300_000;
@@ -34,7 +34,7 @@ export async function act(
       field: '--chain',
       expected: 'a manifest with one Chain (examples/chains), with --manifests',
     });
-  const maxGasPrice = amountOf('--max-gas-price', options.maxGasPrice, 9);
+  const maxGasPrice = parseAmountField('--max-gas-price', options.maxGasPrice, 9);
   await withChain(terminal, options, wanted.chainId, async (chain) => {
     const look = async () => {
       const facts = await readFacts(chain, wanted);
@@ -73,7 +73,7 @@ export async function act(
       return show(terminal, output, renderSent(after, sent));
     }
     if (safe !== undefined && steps.length > 0) writeSafeFile(terminal, safe, wanted, steps);
-    const costs = await costsOf(chain, steps, wanted.from, facts);
+    const costs = await priceSteps(chain, steps, wanted.from, facts);
     show(terminal, output, renderPlan({ wanted, facts, findings: [], steps, costs }));
     if (safe === undefined && steps.length > 0)
       throw unlessYes('sent', 'with --key-file sends it, --safe writes it for a Safe');
@@ -96,7 +96,7 @@ function keepManifests(
  */
 function requireSound(wanted: Wanted, facts: Facts, verb: Verb): void {
   const { contract, address } = facts;
-  const [finding] = findingsOf(wanted, facts);
+  const [finding] = listFindings(wanted, facts);
   const isForgiven =
     contract?.isOfLayout === true && ['deploy', 'remove-signer', 'unstake', 'withdraw'].includes(verb);
   if (finding !== undefined && !isForgiven) throw new Refused(finding);

@@ -1,6 +1,6 @@
 import { RpcError } from '../../adapters/chain/node-errors.js';
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 import { hexQuantity } from '../../core/units/hex.js';
 import type { Address } from '../../core/units/address.js';
 import type { Facts } from './facts.js';
@@ -28,14 +28,14 @@ const usualGas: Readonly<Record<Verb, bigint>> = {
 const usualGasOfTransfer = 40_000n;
 
 /** A contract is given away by a step of `deploy`, too. */
-const usualGasOf = ({ verb, by }: Step) =>
+const usualStepGas = ({ verb, by }: Step) =>
   verb === 'deploy' && by === 'owner' ? usualGasOfTransfer : usualGas[verb];
 
 /** What a step costs, or why it would fail now. */
 export type Priced = { readonly cost: Cost } | { readonly says: string };
 
-export const costsOf = (chain: Chain, steps: readonly Step[], from: Address, facts: Facts) =>
-  Promise.all(steps.map((step) => costOf(chain, step, from, facts)));
+export const priceSteps = (chain: Chain, steps: readonly Step[], from: Address, facts: Facts) =>
+  Promise.all(steps.map((step) => priceStep(chain, step, from, facts)));
 
 /** The first step that would succeed now; where none would, the first, so that its reason is shown. */
 export async function firstPossible(
@@ -44,18 +44,18 @@ export async function firstPossible(
   from: Address,
   facts: Facts,
 ): Promise<readonly Step[]> {
-  const costs = await costsOf(chain, steps, from, facts);
+  const costs = await priceSteps(chain, steps, from, facts);
   const at = costs.findIndex((priced) => 'cost' in priced);
   return steps.slice(Math.max(at, 0), Math.max(at, 0) + 1);
 }
 
 /** Throws UNAVAILABLE. */
-export async function costOf(chain: Chain, step: Step, from: Address, facts: Facts): Promise<Priced> {
+export async function priceStep(chain: Chain, step: Step, from: Address, facts: Facts): Promise<Priced> {
   const { tip } = facts;
   const fees = { tip, maxFeePerGas: facts.baseFeePerGas * 2n + tip };
   const isPossible = step.creates === true || (step.to !== undefined && step.data !== '0x');
   const isEarly = facts.contract === undefined && step.verb !== 'deploy';
-  if (!isPossible || isEarly) return { cost: { gas: usualGasOf(step), isTried: false, ...fees } };
+  if (!isPossible || isEarly) return { cost: { gas: usualStepGas(step), isTried: false, ...fees } };
   try {
     const { to, data, value } = step;
     const call = { from, data, value: hexQuantity(value), ...(to === undefined ? {} : { to }) };
@@ -65,7 +65,7 @@ export async function costOf(chain: Chain, step: Step, from: Address, facts: Fac
   } catch (error) {
     // Whatever the node itself refuses: a revert, or too few funds.
     if (error instanceof CallReverted || (error instanceof Error && error.cause instanceof RpcError))
-      return { says: messageOf(error) };
+      return { says: errorMessage(error) };
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { Chain } from '../../core/chain/chain.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { DomainError } from '../../core/errors.js';
 import { getBalanceCall } from '../../core/paymaster/abi.js';
-import { initCodeOf } from '../../core/paymaster/contract.js';
+import { encodeInitCode } from '../../core/paymaster/contract.js';
 import type { Layout } from '../../core/paymaster/layout.js';
 import { type Address, parseAddress, toAddressKey, zeroAddress } from '../../core/units/address.js';
 import { bytesToHex, type Hex, hexQuantity } from '../../core/units/hex.js';
@@ -62,7 +62,7 @@ export async function readFacts(chain: Chain, wanted: Wanted): Promise<Facts> {
   if (head === undefined) throw new DomainError('UNAVAILABLE', 'the node has no block yet');
   const block = head.number;
   const [entryPointCode, deployerCode, nonce, funds, suggested] = await Promise.all([
-    chain.code(entryPointOf(wanted), block),
+    chain.code(wantedEntryPoint(wanted), block),
     chain.code(deterministicDeployer, block),
     chain.request('eth_getTransactionCount', [wanted.from, hexQuantity(block)]),
     chain.balance(wanted.from, block),
@@ -87,7 +87,7 @@ export async function readFacts(chain: Chain, wanted: Wanted): Promise<Facts> {
   };
 }
 
-export function entryPointOf({ layout }: Pick<Wanted, 'layout'>): Address {
+export function wantedEntryPoint({ layout }: Pick<Wanted, 'layout'>): Address {
   return entryPoints[layout.entryPointVersion];
 }
 
@@ -95,9 +95,9 @@ export function entryPointOf({ layout }: Pick<Wanted, 'layout'>): Address {
 export function initCode(wanted: Wanted): Hex | undefined {
   const { artifact } = wanted.layout.contract;
   if (artifact === undefined) return undefined;
-  return initCodeOf(
+  return encodeInitCode(
     readInitCode(artifact.file),
-    artifact.creation({ ...wanted, entryPoint: entryPointOf(wanted) }),
+    artifact.creation({ ...wanted, entryPoint: wantedEntryPoint(wanted) }),
   );
 }
 
@@ -128,7 +128,7 @@ async function findCreated(
   { block, nonce }: Pick<Facts, 'block' | 'nonce'>,
 ): Promise<Address | undefined> {
   const { from, owner, layout } = wanted;
-  const runtime = await runtimeOf(chain, from, code, block);
+  const runtime = await readRuntime(chain, from, code, block);
   const owners = layout.contract.artifact?.owner === 'sender' ? [owner, from] : [owner];
   for (let made = nonce - 1; made >= Math.max(0, nonce - transactionsLookedAt); made -= 1) {
     const address = parseAddress(getCreateAddress({ from, nonce: made }));
@@ -140,7 +140,7 @@ async function findCreated(
 }
 
 /** The code of the contract that init code makes. */
-function runtimeOf(chain: Chain, from: Address, code: Hex, block: number): Promise<unknown> {
+function readRuntime(chain: Chain, from: Address, code: Hex, block: number): Promise<unknown> {
   return chain.request('eth_call', [{ from, data: code }, hexQuantity(block)]);
 }
 
@@ -174,7 +174,7 @@ async function readContract(chain: Chain, wanted: Wanted, to: Address, block: nu
     await Promise.all([
       asked(to, entryPointSelector),
       asked(to, getBalanceCall(toAddressKey(sponsor ?? zeroAddress))),
-      asked(entryPointOf(wanted), `${getDepositInfo}${addressWord(to)}`),
+      asked(wantedEntryPoint(wanted), `${getDepositInfo}${addressWord(to)}`),
       isOwnedBy(owner),
       isOwnedBy(from),
       isOwnedBy(signer),
@@ -182,16 +182,16 @@ async function readContract(chain: Chain, wanted: Wanted, to: Address, block: nu
       asked(to, data),
     ]);
   const keepsBalances = wordPattern.test(balanceOf);
-  const held = wordsOf(info);
+  const held = splitWords(info);
   const shipped = initCode(wanted);
   return {
     /** Whether it belongs to the EntryPoint, hashes as the layout does, and keeps balances as the layout does. */
     isOfLayout:
-      entryPoint === `0x${addressWord(entryPointOf(wanted))}` &&
+      entryPoint === `0x${addressWord(wantedEntryPoint(wanted))}` &&
       keepsBalances === (layout.sponsorship.fundingBalanceCall !== undefined) &&
       (await hashesAlike(wanted, to, asked)),
     /** Whether it runs the code that we ship for these arguments; undefined where we ship none. Any contract may answer like another. */
-    isShipped: shipped && (await chain.code(to, block)) === (await runtimeOf(chain, from, shipped, block)),
+    isShipped: shipped && (await chain.code(to, block)) === (await readRuntime(chain, from, shipped, block)),
     /** Undefined where contracts of the layout have no view that says so. */
     isOwned,
     isOwnedBySender,
@@ -228,12 +228,12 @@ async function hashesAlike(
   );
 }
 
-function wordsOf(answer: Hex): readonly bigint[] {
+function splitWords(answer: Hex): readonly bigint[] {
   return (answer.slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`));
 }
 
 /** What is wrong with the contract, or where it should be, and cannot be put right by another step. Money is not sent there. */
-export function findingsOf({ layout, owner, signer }: Wanted, facts: Facts): readonly string[] {
+export function listFindings({ layout, owner, signer }: Wanted, facts: Facts): readonly string[] {
   if (!facts.hasEntryPoint) return [`this chain has no EntryPoint ${layout.entryPointVersion}`];
   const { contract, address } = facts;
   if (contract === undefined) return [];

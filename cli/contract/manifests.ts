@@ -6,7 +6,7 @@ import type { Address } from '../../core/units/address.js';
 import { readFiles } from '../../operator/validate/validate.js';
 import { findRoot } from '../../standalone/root.js';
 import { say, type Terminal } from '../terminal.js';
-import { entryPointOf, type Wanted } from './facts.js';
+import { wantedEntryPoint, type Wanted } from './facts.js';
 import type { Target } from './wanted.js';
 
 /** The organisation of examples/first. */
@@ -18,7 +18,7 @@ export function profileAt(wanted: Wanted, address: Address, signerFile: string) 
   return {
     version: layout.id,
     layout: layout.id,
-    entryPoint: entryPointOf(wanted),
+    entryPoint: wantedEntryPoint(wanted),
     addresses: { sponsorship: address },
     signer: { file: signerFile },
     ...(sponsor === undefined ? {} : { defaultFunding: { address: sponsor, organisations: [first] } }),
@@ -45,7 +45,7 @@ export function writeManifests(
   };
   mkdirSync(folder, { recursive: true });
   write('chain.yaml', [chain]);
-  write('paymaster.yaml', paymasterOf(wanted));
+  write('paymaster.yaml', exampleObjects(wanted));
 
   function write(file: string, documents: readonly Readonly<Record<string, unknown>>[]): void {
     const path = join(folder, file);
@@ -56,7 +56,7 @@ export function writeManifests(
 }
 
 /** examples/first on this chain, with the version that the Chain gives the contract. */
-function paymasterOf({ chainId, layout }: Wanted) {
+function exampleObjects({ chainId, layout }: Wanted) {
   const { objects } = readFiles([join(findRoot(import.meta.url), 'examples/first')]);
   return objects.map(({ kind, key, spec }) => ({
     apiVersion,

@@ -23,13 +23,13 @@ const coin = (value: bigint) => formatDecimal(value, 18);
 
 export function renderPlan({ wanted, facts, findings, steps, costs }: Plan): Result {
   const rows = steps.map((step, at) => ({ step, priced: costs[at] ?? { says: 'not priced' } }));
-  const advice = facts.contract === undefined ? sourceOf(wanted.layout) : [];
+  const advice = facts.contract === undefined ? sourceLines(wanted.layout) : [];
   const isWhole = steps.length === 0 && findings.length === 0 && facts.contract !== undefined;
   const text = linesOf(
     headline(wanted, facts),
     ...findings.map((finding) => `wrong      ${finding}`),
     ...advice,
-    ...rows.map(({ step, priced }) => textOf(step, priced)),
+    ...rows.map(({ step, priced }) => renderStep(step, priced)),
     steps.length > 1 && `in all     ${coin(total(rows))} at most, a roll-up's fee for data not included`,
     isWhole && 'nothing is missing',
   );
@@ -48,10 +48,10 @@ export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'cos
   const missing = [...new Set([...(isMissing ? ['deploy'] : []), ...steps.map(({ verb }) => verb)])];
   const text = linesOf(
     headline(wanted, facts),
-    ...(isMissing ? sourceOf(wanted.layout) : linesOfContract(wanted, contract)),
+    ...(isMissing ? sourceLines(wanted.layout) : linesOfContract(wanted, contract)),
     ...findings.map((finding) => `wrong      ${finding}`),
     ...missing.map((verb) => `missing    paymaster contract ${verb}`),
-    !isMissing && `\n${renderYaml(profileOf(wanted, facts)).trimEnd()}`,
+    !isMissing && `\n${renderYaml(renderProfile(wanted, facts)).trimEnd()}`,
   );
   const figures = contract && {
     ...contract,
@@ -66,7 +66,7 @@ export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'cos
       contract: figures ?? null,
       findings,
       missing,
-      ...profileOf(wanted, facts),
+      ...renderProfile(wanted, facts),
     },
   };
 }
@@ -78,7 +78,7 @@ function linesOfContract(
   const { isShipped, isOwned, ownerHasCode, isSignerAccepted, deposit, balance } = contract;
   const { stake, unstakeDelaySeconds, isStaked } = contract;
   return [
-    isShipped !== undefined && `code       ${codeOf(layout, isShipped)}`,
+    isShipped !== undefined && `code       ${describeCode(layout, isShipped)}`,
     `owner      ${owner} ${said(isOwned)}${ownerHasCode ? ' (a contract)' : ''}`,
     `signer     ${signer} ${isSignerAccepted ? 'accepted' : 'not accepted'}`,
     `deposit    ${coin(deposit)} in the EntryPoint`,
@@ -108,7 +108,7 @@ function headline({ chainId, layout }: Wanted, { address, contract }: Facts): st
   return `contract   ${where}, ${contract === undefined ? 'not there' : 'there'} (${layout.id}, chain ${chainId})`;
 }
 
-function sourceOf({ contract: { source, artifact } }: Layout): readonly string[] {
+function sourceLines({ contract: { source, artifact } }: Layout): readonly string[] {
   const isOurs = artifact?.isAudited === false;
   return [
     ...(source === undefined ? [] : [`source     ${source}`]),
@@ -118,14 +118,14 @@ function sourceOf({ contract: { source, artifact } }: Layout): readonly string[]
   ];
 }
 
-const codeOf = ({ contract: { artifact } }: Layout, isShipped: boolean) =>
+const describeCode = ({ contract: { artifact } }: Layout, isShipped: boolean) =>
   isShipped
     ? `that of ${artifact?.file}`
     : `not that of ${artifact?.file} with these arguments: do you know whose it is?`;
 
 const said = (is: boolean | undefined) => (is === undefined ? '(no view says so)' : is ? 'yes' : 'no');
 
-function textOf(step: Step, priced: Priced): string {
+function renderStep(step: Step, priced: Priced): string {
   const to = step.to ?? (step.creates === true ? 'a new contract' : 'the contract');
   const size = hexSize(step.data);
   const data = size > 200 ? `${size} bytes, keccak256 ${keccak256(step.data)}` : step.data;
@@ -168,6 +168,6 @@ function identity({ chainId, layout, owner, signer }: Wanted, { address, contrac
 }
 
 /** The contract, as a Chain describes it. */
-function profileOf(wanted: Wanted, { address }: Facts) {
+function renderProfile(wanted: Wanted, { address }: Facts) {
   return address === undefined ? {} : { profiles: [profileAt(wanted, address, 'signer')] };
 }

@@ -21,29 +21,29 @@ export function safeFile(
       createdFromSafeAddress: safe,
       createdFromOwnerAddress: '',
     },
-    transactions: steps.map(transactionOf),
+    transactions: steps.map(renderTransaction),
   };
-  return { ...batch, meta: { ...batch.meta, checksum: checksumOf(batch) } };
+  return { ...batch, meta: { ...batch.meta, checksum: computeChecksum(batch) } };
 }
 
-function transactionOf({ to, value, data, call }: Step) {
+function renderTransaction({ to, value, data, call }: Step) {
   const plain = { to, value: String(value) };
   if (call === undefined) return { ...plain, data };
   const { name, payable, inputs } = FunctionFragment.from(call.fragment);
   return {
     ...plain,
     data,
-    contractMethod: { inputs: inputs.map(inputOf), name, payable },
+    contractMethod: { inputs: inputs.map(renderInput), name, payable },
     contractInputsValues: Object.fromEntries(
       inputs.map((input, at) => [input.name, describeValue(call.values[at])]),
     ),
   };
 }
 
-const inputOf = ({ name, type }: ParamType) => ({ internalType: type, name, type });
+const renderInput = ({ name, type }: ParamType) => ({ internalType: type, name, type });
 
 /** The application leaves out the name, and the checksum itself. */
-export function checksumOf(batch: { readonly meta: object }): string {
+export function computeChecksum(batch: { readonly meta: object }): string {
   return keccak256(toUtf8Bytes(serialised({ ...batch, meta: { ...batch.meta, name: null } })));
 }
 

@@ -9,7 +9,7 @@ import { type Address, parseAddress } from '../../core/units/address.js';
 import { type Hex, isHexBytes } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import { Refused, say, type Terminal } from '../terminal.js';
-import { costOf } from './cost.js';
+import { priceStep } from './cost.js';
 import type { Facts } from './facts.js';
 import type { Step } from './steps.js';
 
@@ -81,7 +81,7 @@ async function sendOne(sending: Sending, records: Records, step: Step, facts: Fa
     throw new Refused(`the contract is not made yet, and must be before: ${step.says}`);
   if ((await nonceAt(chain, from, 'pending')) !== facts.nonce)
     throw new Refused(`${from} has a transaction that is not mined yet: wait for it, and run this again`);
-  const tried = await costOf(chain, step, from, facts);
+  const tried = await priceStep(chain, step, from, facts);
   if ('says' in tried) throw new Refused(`${step.says} would fail: ${tried.says}`);
   const { gas, maxFeePerGas, tip } = tried.cost;
   if (maxFeePerGas > maxGasPrice)
@@ -126,7 +126,7 @@ async function submit(chain: Chain, raw: Hex): Promise<void> {
 async function untilMined({ chain, patienceMs }: Sending, { hash, says }: Sent): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
-    const receipt = await receiptOf(chain, hash);
+    const receipt = await readReceipt(chain, hash);
     if (receipt?.status === '0x1') return;
     if (receipt !== undefined) throw new Refused(`${says} was mined and reverted: ${hash}`);
     if (performance.now() > deadline)
@@ -139,13 +139,13 @@ async function untilMined({ chain, patienceMs }: Sending, { hash, says }: Sent):
 }
 
 async function minedIn(chain: Chain, hash: Hex): Promise<number | undefined> {
-  const receipt = await receiptOf(chain, hash);
+  const receipt = await readReceipt(chain, hash);
   return receipt === undefined ? undefined : Number(receipt.blockNumber);
 }
 
 type Receipt = { readonly status: unknown; readonly blockNumber: unknown };
 
-async function receiptOf(chain: Chain, hash: Hex): Promise<Receipt | undefined> {
+async function readReceipt(chain: Chain, hash: Hex): Promise<Receipt | undefined> {
   const receipt = await chain.request('eth_getTransactionReceipt', [hash]);
   if (typeof receipt !== 'object' || receipt === null) return undefined;
   return { status: undefined, blockNumber: undefined, ...receipt };
@@ -180,7 +180,7 @@ function openRecords(terminal: Terminal, chainId: number, from: Address): Record
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, `sent-${chainId}-${from.toLowerCase()}.json`);
   const lock = `${file}.lock`;
-  if (!take(lock) && !(isLeftOver(lock) && take(lock)))
+  if (!takeLock(lock) && !(isLeftOver(lock) && takeLock(lock)))
     throw new Refused(
       `another command is sending from ${from} on chain ${chainId}; if none is, remove ${lock}`,
     );
@@ -197,7 +197,7 @@ function openRecords(terminal: Terminal, chainId: number, from: Address): Record
   };
 }
 
-function take(lock: string): boolean {
+function takeLock(lock: string): boolean {
   try {
     writeFileSync(lock, `${process.pid}\n`, { flag: 'wx', mode: 0o600 });
     return true;

@@ -1,11 +1,11 @@
 import { invalidInput } from '../../core/errors.js';
-import { dataOf, describeCall, type ContractCall } from '../../core/paymaster/contract.js';
+import { encodeContractCall, describeCall, type ContractCall } from '../../core/paymaster/contract.js';
 import type { Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import { deterministicDeployer, zeroSalt } from '../../standalone/dev-chain/transactor.js';
 import { Refused } from '../terminal.js';
-import { entryPointOf, initCode, isDeterministic, type Facts, type Wanted } from './facts.js';
+import { wantedEntryPoint, initCode, isDeterministic, type Facts, type Wanted } from './facts.js';
 
 export type Verb = 'deploy' | 'authorise' | 'remove-signer' | 'deposit' | 'stake' | 'unstake' | 'withdraw';
 
@@ -50,7 +50,7 @@ export function deploySteps(wanted: Wanted, facts: Facts): readonly Step[] {
   const code = initCode(wanted);
   if (artifact === undefined || code === undefined) return [];
   if (facts.contract !== undefined) return ownershipSteps(wanted, facts);
-  const creation = artifact.creation({ ...wanted, entryPoint: entryPointOf(wanted) });
+  const creation = artifact.creation({ ...wanted, entryPoint: wantedEntryPoint(wanted) });
   const isProxied = isDeterministic(wanted, facts);
   return [
     {
@@ -71,20 +71,20 @@ function ownershipSteps({ layout, owner, from }: Wanted, { address, contract }: 
   const isGiven = contract === undefined ? owner === from : contract.isOwned === true;
   if (isGiven || contract?.isOwnedBySender === false) return [];
   const call = { fragment: 'function transferOwnership(address newOwner)', values: [owner] };
-  return [stepOf('deploy', 'owner', address, call)];
+  return [createStep('deploy', 'owner', address, call)];
 }
 
 export function authoriseSteps({ layout, signer }: Wanted, { address, contract }: Facts): readonly Step[] {
   // The constructor names the first signer.
   if (contract === undefined || contract.isSignerAccepted) return [];
   const { authorise } = layout.contract;
-  return authorise === undefined ? [] : [stepOf('authorise', 'owner', address, authorise(signer))];
+  return authorise === undefined ? [] : [createStep('authorise', 'owner', address, authorise(signer))];
 }
 
 export function removeSignerSteps({ layout, signer }: Wanted, { address, contract }: Facts): readonly Step[] {
   const { removeSigner } = layout.contract;
   if (contract?.isSignerAccepted !== true || removeSigner === undefined) return [];
-  return [stepOf('remove-signer', 'owner', address, removeSigner(signer))];
+  return [createStep('remove-signer', 'owner', address, removeSigner(signer))];
 }
 
 export function depositSteps(
@@ -99,7 +99,7 @@ export function depositSteps(
   if (!keepsBalances)
     return [
       {
-        ...stepOf('deposit', 'anybody', entryPointOf(wanted), {
+        ...createStep('deposit', 'anybody', wantedEntryPoint(wanted), {
           fragment: 'function depositTo(address account)',
           values: [address ?? 'the contract'],
         }),
@@ -113,7 +113,7 @@ export function depositSteps(
       expected: `whose balance it is: contracts of ${wanted.layout.id} keep one per sponsor`,
     });
   const call = { fragment: 'function depositFor(address paymasterId)', values: [wanted.sponsor] };
-  return [{ ...stepOf('deposit', 'anybody', address, call), value }];
+  return [{ ...createStep('deposit', 'anybody', address, call), value }];
 }
 
 export function stakeSteps(
@@ -128,7 +128,7 @@ export function stakeSteps(
   // An unlocked stake does not count; staking again locks it.
   if (isEnough && contract.isStaked) return [];
   const call = { fragment: 'function addStake(uint32 unstakeDelaySec)', values: [delay] };
-  return [{ ...stepOf('stake', 'owner', address, call), value: level > held ? level - held : 0n }];
+  return [{ ...createStep('stake', 'owner', address, call), value: level > held ? level - held : 0n }];
 }
 
 /** First the stake is unlocked, and after its delay it is taken out. */
@@ -139,13 +139,13 @@ export function unstakeSteps(
 ): readonly Step[] {
   if (layout.contract.stake === undefined || contract === undefined || contract.stake === 0n) return [];
   if (contract.isStaked)
-    return [stepOf('unstake', 'owner', address, { fragment: 'function unlockStake()', values: [] })];
+    return [createStep('unstake', 'owner', address, { fragment: 'function unlockStake()', values: [] })];
   if (contract.withdrawTime > time)
     throw new Refused(
       `the stake of ${formatDecimal(contract.stake, 18)} is unlocked and can be taken out from ${new Date(contract.withdrawTime * 1_000).toISOString()}`,
     );
   return [
-    stepOf('unstake', 'owner', address, {
+    createStep('unstake', 'owner', address, {
       fragment: 'function withdrawStake(address withdrawAddress)',
       values: [to],
     }),
@@ -164,10 +164,18 @@ export function withdrawSteps(
   if (held <= stays) return [];
   return layout.contract
     .withdrawals(to, held - stays, sponsor ?? owner)
-    .map((call) => stepOf('withdraw', keepsBalances ? 'sponsor' : 'owner', address, call));
+    .map((call) => createStep('withdraw', keepsBalances ? 'sponsor' : 'owner', address, call));
 }
 
-function stepOf(verb: Verb, by: Step['by'], to: Address | undefined, call: ContractCall): Step {
+function createStep(verb: Verb, by: Step['by'], to: Address | undefined, call: ContractCall): Step {
   const isKnown = !call.values.includes('the contract');
-  return { verb, by, to, value: 0n, data: isKnown ? dataOf(call) : '0x', says: describeCall(call), call };
+  return {
+    verb,
+    by,
+    to,
+    value: 0n,
+    data: isKnown ? encodeContractCall(call) : '0x',
+    says: describeCall(call),
+    call,
+  };
 }

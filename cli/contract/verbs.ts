@@ -15,7 +15,13 @@ import {
   type Step,
   type Verb,
 } from './steps.js';
-import { addressOf, amountOf, secondsOf, type ContractOptions, type Target } from './wanted.js';
+import {
+  parseAddressField,
+  parseAmountField,
+  parseSecondsField,
+  type ContractOptions,
+  type Target,
+} from './wanted.js';
 
 export type Options = ContractOptions & {
   readonly output: Format;
@@ -96,7 +102,7 @@ export const actingVerbs: readonly Acting[] = [
     withOptions: (command) =>
       command.requiredOption('--up-to <amount>', 'what is to be there, in the coin of the chain'),
     steps: ({ wanted }, { upTo }, facts) =>
-      depositSteps(wanted, { deposit: amountOf('--up-to', upTo) }, facts),
+      depositSteps(wanted, { deposit: parseAmountField('--up-to', upTo) }, facts),
   },
   {
     verb: 'stake',
@@ -113,7 +119,7 @@ export const actingVerbs: readonly Acting[] = [
     withOptions: receiver,
     steps: (target, { to }, facts) => {
       requireCall(target, target.wanted.layout.contract.stake !== undefined);
-      return unstakeSteps(target.wanted, addressOf('--to', to), facts);
+      return unstakeSteps(target.wanted, parseAddressField('--to', to), facts);
     },
   },
   {
@@ -124,7 +130,7 @@ export const actingVerbs: readonly Acting[] = [
     steps: (target, { to, leave }, facts) => {
       const { wanted } = target;
       requireCall(target, wanted.layout.contract.withdrawals(wanted.owner, 0n, wanted.owner).length > 0);
-      return withdrawSteps(wanted, addressOf('--to', to), amountOf('--leave', leave), facts);
+      return withdrawSteps(wanted, parseAddressField('--to', to), parseAmountField('--leave', leave), facts);
     },
   },
 ];
@@ -137,10 +143,12 @@ function requireCall({ wanted }: Target, isThere: boolean): void {
 }
 
 /** What is wanted of a contract in all. */
-export function levelsOf(target: Target, options: Options): Levels {
+export function parseLevels(target: Target, options: Options): Levels {
   const isStaked = target.wanted.layout.contract.stake?.isNeeded === true;
   return {
-    ...given({ deposit: options.deposit === undefined ? undefined : amountOf('--deposit', options.deposit) }),
+    ...given({
+      deposit: options.deposit === undefined ? undefined : parseAmountField('--deposit', options.deposit),
+    }),
     ...(isStaked || options.stake !== undefined
       ? stakeLevels(target, { ...options, ...given({ upTo: options.stake }) }, '--stake')
       : { unstakeDelaySeconds: 0 }),
@@ -152,14 +160,14 @@ function stakeLevels(
   { upTo, unstakeDelay }: Partial<Pick<Options, 'upTo' | 'unstakeDelay'>>,
   field: string,
 ): Levels {
-  const stake = upTo === undefined ? usualStake : amountOf(field, upTo);
+  const stake = upTo === undefined ? usualStake : parseAmountField(field, upTo);
   if (stake === undefined)
     throw invalidInput({
       field,
       expected: 'what bundlers ask for on this chain, or --chain a manifest that says it (examples/chains)',
     });
   const unstakeDelaySeconds =
-    unstakeDelay === undefined ? usualDelaySeconds : secondsOf('--unstake-delay', unstakeDelay);
+    unstakeDelay === undefined ? usualDelaySeconds : parseSecondsField('--unstake-delay', unstakeDelay);
   return { stake, unstakeDelaySeconds };
 }
 

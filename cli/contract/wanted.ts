@@ -3,7 +3,7 @@ import { Wallet } from 'ethers/wallet';
 import { existsSync } from 'node:fs';
 import { notAKey, parseKey, readKeyFile } from '../../adapters/signer/file/key-file.js';
 import type { Confirmations } from '../../core/chain/chain.js';
-import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, errorMessage, quote } from '../../core/errors.js';
 import { type LayoutId, layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import {
@@ -75,15 +75,15 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
   const isId = /^[0-9]+$/.test(options.chain);
   const manifest = isId ? undefined : readChain(options.chain);
   const spec = manifest?.spec;
-  const owner = addressOf('--owner', options.owner);
-  const signer = await signerOf(options.signer);
+  const owner = parseAddressField('--owner', options.owner);
+  const signer = await readSigner(options.signer);
   // Anyone who has the signer's key would have everything; it is a hot key.
   if (owner === signer)
     throw invalidInput({ field: '--signer', expected: 'another account than the owner', value: signer });
   if (owner === deterministicDeployer || owner === zeroAddress)
     throw invalidInput({ field: '--owner', expected: 'an account that can send transactions', value: owner });
   const optional = (field: string, text?: string) =>
-    text === undefined ? undefined : addressOf(field, text);
+    text === undefined ? undefined : parseAddressField(field, text);
   const inEther = spec?.nativeCurrency.symbol === 'ETH' ? stakeInEther : undefined;
   return {
     wanted: {
@@ -107,12 +107,12 @@ export async function parseTarget(options: ContractOptions, sender?: Address): P
 }
 
 /** The address of a key, so that nobody has to compute it. */
-async function signerOf(text: string): Promise<Address> {
-  if (!existsSync(text)) return addressOf('--signer', text);
+async function readSigner(text: string): Promise<Address> {
+  if (!existsSync(text)) return parseAddressField('--signer', text);
   return parseAddress((await readWallet(text)).address);
 }
 
-export function addressOf(field: string, text: string): Address {
+export function parseAddressField(field: string, text: string): Address {
   if (!isAddressText(text)) throw invalidInput({ field, expected: 'an address', value: quote(text) });
   if (hasWrongChecksum(text))
     throw invalidInput({ field, expected: checksumExpectation, value: quote(text) });
@@ -120,7 +120,7 @@ export function addressOf(field: string, text: string): Address {
 }
 
 /** An amount of the coin in wei, e.g. of "0.05"; of gwei with 9 decimals. */
-export function amountOf(field: string, text: string, decimals = 18): bigint {
+export function parseAmountField(field: string, text: string, decimals = 18): bigint {
   try {
     return parseDecimal(text, decimals);
   } catch {
@@ -130,7 +130,7 @@ export function amountOf(field: string, text: string, decimals = 18): bigint {
 
 const maxDelaySeconds = 2 ** 32 - 1;
 
-export function secondsOf(field: string, text: string): number {
+export function parseSecondsField(field: string, text: string): number {
   const seconds = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0;
   if (seconds < 1 || seconds > maxDelaySeconds)
     throw invalidInput({ field, expected: `seconds from 1 to ${maxDelaySeconds}`, value: quote(text) });
@@ -141,7 +141,7 @@ export function secondsOf(field: string, text: string): number {
 export async function readWallet(file: string): Promise<Wallet> {
   const text = await readKeyFile(file, 'owner').catch((cause: unknown) => {
     if (cause instanceof DomainError) throw cause;
-    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   });
   const key = parseKey(text, file);
   try {

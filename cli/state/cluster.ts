@@ -1,6 +1,6 @@
 import { createCredentialSource } from '../../adapters/kube/credentials.js';
 import { createKubeTransport, type KubeTransport } from '../../adapters/kube/transport.js';
-import { DomainError, messageOf } from '../../core/errors.js';
+import { DomainError, errorMessage } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
@@ -16,7 +16,7 @@ export async function withCluster<T>(
   const credentials = createCredentialSource(access, systemClock);
   // What is wrong with the file is wrong usage; what comes later is the cluster's.
   await credentials.load(false).catch((cause: unknown) => {
-    throw new DomainError('INVALID_INPUT', `${file}: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${file}: ${errorMessage(cause)}`, { cause });
   });
   const transport = createKubeTransport({
     credentials,

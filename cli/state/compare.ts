@@ -5,16 +5,16 @@ import { isDomainError } from '../../core/errors.js';
 import {
   formatPath,
   isSameJson,
-  leavesOf,
+  listLeaves,
   pathKey,
   pathOfKey,
   type Tree,
 } from '../../core/meta/field-tree.js';
-import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { formatKey, objectKey } from '../../core/meta/meta.js';
 import type { ApplyRequest } from '../../core/resources/resource-store.js';
 import type { Kind } from '../../core/resources/kinds.js';
 import { given } from '../../core/units/given.js';
-import { manifestOf } from './manifest.js';
+import { toManifest } from './manifest.js';
 
 /** `before` and `after` are absent where the field is. */
 type FieldChange = { readonly field: string; readonly before?: unknown; readonly after?: unknown };
@@ -35,13 +35,19 @@ export function compare(
   there: readonly StoredObject[],
   { manager, force }: { readonly manager: string; readonly force: boolean },
 ): readonly Compared[] {
-  const live = new Map(there.map((object) => [nameOf(object), object]));
+  const live = new Map(there.map((object) => [formatObjectName(object), object]));
   const named = new Set(manifests.map(({ kind, key }) => `${kind} ${formatKey(key)}`));
   const places = new Set(manifests.map(({ key }) => key.namespace));
-  const only = there.filter((object) => places.has(object.metadata.namespace) && !named.has(nameOf(object)));
+  const only = there.filter(
+    (object) => places.has(object.metadata.namespace) && !named.has(formatObjectName(object)),
+  );
   return [
     ...manifests.map((manifest) => compareOne(manifest, live, manager, force)),
-    ...only.map((object): Compared => ({ object: nameOf(object), change: 'only there', fields: [] })),
+    ...only.map((object): Compared => ({
+      object: formatObjectName(object),
+      change: 'only there',
+      fields: [],
+    })),
   ];
 }
 
@@ -68,7 +74,7 @@ function compareOne(
   } as ApplyRequest<Kind>;
   try {
     const next = decideApply(request, stored, stored?.metadata.creationTimestamp ?? '');
-    const fields = next === undefined ? [] : fieldChanges(treeOf(stored), treeOf(next));
+    const fields = next === undefined ? [] : fieldChanges(manifestTree(stored), manifestTree(next));
     if (stored === undefined) return { object, change: 'created', fields: [] };
     return { object, change: fields.length === 0 ? 'unchanged' : 'changed', fields };
   } catch (error) {
@@ -97,16 +103,16 @@ function shortText(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-function treeOf(object: StoredObject | undefined): Tree {
+function manifestTree(object: StoredObject | undefined): Tree {
   if (object === undefined) return {};
-  const { metadata, spec } = manifestOf(object);
+  const { metadata, spec } = toManifest(object);
   return { metadata, spec };
 }
 
 function leaves(tree: Tree): ReadonlyMap<string, unknown> {
-  return new Map(leavesOf(tree).map(({ path, value }) => [pathKey(path), value]));
+  return new Map(listLeaves(tree).map(({ path, value }) => [pathKey(path), value]));
 }
 
-function nameOf(object: StoredObject): string {
-  return `${object.kind} ${formatKey(keyOf(object))}`;
+function formatObjectName(object: StoredObject): string {
+  return `${object.kind} ${formatKey(objectKey(object))}`;
 }

@@ -6,7 +6,7 @@ import {
 import { renderYaml } from '../../adapters/manifests/yaml.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { DomainError } from '../../core/errors.js';
-import { acceptedLossAnnotation, apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';
+import { acceptedLossAnnotation, apiVersion, formatKey, objectKey } from '../../core/meta/meta.js';
 import { definitions } from '../../core/resources/schemas.js';
 import { isObject } from '../../core/schema/json-value.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
@@ -30,7 +30,7 @@ const leftOut: ReadonlySet<string> = new Set([
 ]);
 
 /** What somebody would have written to get the object. */
-export function manifestOf({ kind, metadata, spec }: StoredObject) {
+export function toManifest({ kind, metadata, spec }: StoredObject) {
   const { name, namespace, labels, annotations = {} } = metadata;
   const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => !leftOut.has(key)));
   return {
@@ -45,20 +45,20 @@ export function manifestOf({ kind, metadata, spec }: StoredObject) {
   };
 }
 
-export function textOf(objects: readonly StoredObject[]): string {
-  return objects.map((object) => renderYaml(manifestOf(object))).join('---\n');
+export function renderManifests(objects: readonly StoredObject[]): string {
+  return objects.map((object) => renderYaml(toManifest(object))).join('---\n');
 }
 
 /** The same as manifests that were read. */
 export function asManifests(objects: readonly StoredObject[]): readonly ManifestObject[] {
-  return parseManifest('what is there', textOf(objects)).objects;
+  return parseManifest('what is there', renderManifests(objects)).objects;
 }
 
 /** What belongs to the objects and is not in their manifests, or is worth nothing elsewhere. */
 export function leftBehind(objects: readonly StoredObject[]): readonly string[] {
   const own = objects.flatMap((object) => {
     const { kind, spec, status = {}, metadata } = object;
-    const what = `${kind} ${formatKey(keyOf(object))}`;
+    const what = `${kind} ${formatKey(objectKey(object))}`;
     const lost = acceptedLossAnnotation in (metadata.annotations ?? {});
     return [
       ...(lost ? [`${what}: ${acceptedLossAnnotation} is about one loss of data, and was left out`] : []),

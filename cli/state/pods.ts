@@ -1,7 +1,7 @@
 import { KubeApiError } from '../../adapters/kube/api-error.js';
 import { mapErrors } from '../../adapters/kube/errors.js';
 import type { KubeTransport } from '../../adapters/kube/transport.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { withCluster, type Cluster } from './cluster.js';
 
@@ -30,7 +30,7 @@ export function askPods(cluster: Cluster, namespace: string): Promise<readonly P
       transport.request({ method: 'GET', path, query: { labelSelector: selector } }),
     );
     const items = isObject(list) && Array.isArray(list['items']) ? list['items'] : [];
-    return Promise.all(items.map((item) => askPod(transport, path, partOf(item, 'metadata'), item)));
+    return Promise.all(items.map((item) => askPod(transport, path, readPart(item, 'metadata'), item)));
   });
 }
 
@@ -42,23 +42,23 @@ async function askPod(
 ): Promise<Pod> {
   const facts = { name: String(name), unready: whyUnready(pod) };
   try {
-    const proxied = `${path}/${encodeURIComponent(`${facts.name}:${opsPortOf(pod)}`)}/proxy/readyz`;
+    const proxied = `${path}/${encodeURIComponent(`${facts.name}:${findOpsPort(pod)}`)}/proxy/readyz`;
     const answer = await transport.request({ method: 'GET', path: proxied, timeoutMs: patienceMs });
-    return { ...facts, ...checksOf(answer, 'its answer has no checks') };
+    return { ...facts, ...readChecks(answer, 'its answer has no checks') };
   } catch (error) {
     // A pod that is not ready answers 503, with its checks.
-    return { ...facts, ...checksOf(error instanceof KubeApiError && error.body, messageOf(error)) };
+    return { ...facts, ...readChecks(error instanceof KubeApiError && error.body, errorMessage(error)) };
   }
 }
 
-function checksOf(body: unknown, otherwise: string) {
+function readChecks(body: unknown, otherwise: string) {
   return isObject(body) && Array.isArray(body['checks'])
     ? { checks: body['checks'] as readonly unknown[] }
     : { silence: otherwise };
 }
 
 function whyUnready(pod: unknown): string | undefined {
-  const { conditions, phase } = partOf(pod, 'status');
+  const { conditions, phase } = readPart(pod, 'status');
   const all = Array.isArray(conditions) ? conditions.filter(isObject) : [];
   if (all.some(({ type, status }) => type === 'Ready' && status === 'True')) return undefined;
   const messages = all.flatMap(({ status, message }) =>
@@ -67,8 +67,8 @@ function whyUnready(pod: unknown): string | undefined {
   return messages[0] ?? (typeof phase === 'string' ? phase : 'it has no status yet');
 }
 
-function opsPortOf(pod: unknown): number {
-  const { containers } = partOf(pod, 'spec');
+function findOpsPort(pod: unknown): number {
+  const { containers } = readPart(pod, 'spec');
   const ports = (Array.isArray(containers) ? containers : []).flatMap((container) =>
     isObject(container) && Array.isArray(container['ports']) ? container['ports'].filter(isObject) : [],
   );
@@ -76,7 +76,7 @@ function opsPortOf(pod: unknown): number {
   return typeof port === 'number' ? port : opsPort;
 }
 
-function partOf(object: unknown, name: string): Readonly<Record<string, unknown>> {
+function readPart(object: unknown, name: string): Readonly<Record<string, unknown>> {
   const part = isObject(object) ? object[name] : undefined;
   return isObject(part) ? part : {};
 }

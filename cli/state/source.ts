@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { readYamlDocuments } from '../../adapters/manifests/yaml.js';
 import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
 import { readStoredObjects, type StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
-import { DomainError, invalidInput, messageOf, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, errorMessage, quote } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { apiVersion } from '../../core/meta/meta.js';
 import { noMetrics } from '../../core/metrics.js';
@@ -139,15 +139,15 @@ function readGot(file: string): readonly StoredObject[] {
   try {
     documents = readYamlDocuments(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (cause) {
-    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new DomainError('INVALID_INPUT', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   }
-  return documents.flatMap((document) => objectsOf(file, document));
+  return documents.flatMap((document) => listObjects(file, document));
 }
 
-function objectsOf(file: string, value: unknown): readonly StoredObject[] {
+function listObjects(file: string, value: unknown): readonly StoredObject[] {
   if (value === null || value === undefined) return [];
   if (isObject(value) && String(value['kind']).endsWith('List') && Array.isArray(value['items']))
-    return value['items'].flatMap((item) => objectsOf(file, item));
+    return value['items'].flatMap((item) => listObjects(file, item));
   const isOurs = isObject(value) && value['apiVersion'] === apiVersion && isKind(value['kind']);
   if (!isOurs || !isObject(value['metadata']) || typeof value['metadata']['name'] !== 'string')
     throw invalidInput({

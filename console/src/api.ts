@@ -101,7 +101,7 @@ export async function request(path: string, options: Options = {}): Promise<Resp
     session.value = undefined;
   }
   const seconds = Number(response.headers.get('retry-after'));
-  throw new Refused(response.status, await reasonOf(response), seconds > 0 ? seconds * 1000 : undefined);
+  throw new Refused(response.status, await readReason(response), seconds > 0 ? seconds * 1000 : undefined);
 }
 
 /** `data` of an answer of both APIs. A question that is not answered in this time is asked again, or its error shown. */
@@ -121,7 +121,7 @@ type Reason = {
   readonly manifest?: string | undefined;
 };
 
-async function reasonOf(response: Response): Promise<Reason> {
+async function readReason(response: Response): Promise<Reason> {
   const unknown = `HTTP ${response.status}`;
   try {
     const {
@@ -164,7 +164,7 @@ export async function signOut(): Promise<void> {
 export const lostSince = signal<Date | undefined>(undefined);
 
 const usualMs = 5_000;
-const longestMs = 60_000;
+const maxMs = 60_000;
 
 export type Live<T> = {
   readonly data?: T;
@@ -200,7 +200,7 @@ export function useLive<T>(key: string, ask: () => Promise<T>, everyMs = usualMs
         setState({ key, data });
       } catch (error) {
         if (isOvertaken()) return;
-        waitMs = Math.min(longestMs, waitMs * 2);
+        waitMs = Math.min(maxMs, waitMs * 2);
         const isRefused = error instanceof Refused;
         if (isRefused) waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
         if (!isRefused || error.status >= 502) lostSince.value ??= new Date();

@@ -6,7 +6,7 @@ import { pages } from './pages.js';
 import { Confirmation } from './parts/confirmed.js';
 import { Note, Shown, Time } from './parts/parts.js';
 import type { Me, Scope } from './records.js';
-import { hrefOf, route, takeCode } from './route.js';
+import { pageHref, route, takeCode } from './route.js';
 import { Search } from './search/search.js';
 import { SignIn } from './sign-in.js';
 
@@ -85,7 +85,7 @@ function Frame({ error }: { readonly error?: string }) {
             <>
               <h1>{title}</h1>
               <Note kind="warn">
-                The console has no page “{name}”. <a href={hrefOf(shown)}>{pages[shown]!.title}</a>
+                The console has no page “{name}”. <a href={pageHref(shown)}>{pages[shown]!.title}</a>
               </Note>
             </>
           ) : can(...needs) ? (
@@ -139,7 +139,7 @@ function Navigation({
     <nav aria-label="Pages" onKeyDown={leave}>
       <a
         class="skip"
-        href={hrefOf(shown)}
+        href={pageHref(shown)}
         onClick={(event) => {
           event.preventDefault();
           toPage();
@@ -166,7 +166,7 @@ function Navigation({
         {usable.map(([path, { title }]) => (
           <a
             key={path}
-            href={hrefOf(path)}
+            href={pageHref(path)}
             onClick={follow}
             {...(path === present ? { 'aria-current': 'page' as const } : {})}
           >

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { Answers } from './answers.js';
 import { count, words } from './format.js';
 import { Facts, Hex, Note, Table, Time } from './parts/parts.js';
-import { hrefOf } from './route.js';
+import { pageHref } from './route.js';
 
 type Answer = Answers['whatIf'];
 type Found = Answer['unknown'];
@@ -64,7 +64,7 @@ function Those({ title, found }: { readonly title: string; readonly found: Found
         columns={[
           {
             name: 'Reason',
-            of: ({ decision, reason }) => <a href={hrefOf('activity', {}, decision)}>{words(reason)}</a>,
+            of: ({ decision, reason }) => <a href={pageHref('activity', {}, decision)}>{words(reason)}</a>,
           },
           { name: 'Account', of: ({ sender }) => <Hex>{sender}</Hex> },
           { name: 'Detail', of: ({ detail }) => detail },

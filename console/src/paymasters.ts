@@ -26,7 +26,7 @@ export type OfPaymaster = { readonly paymaster: Known; readonly onChanged: () =>
 type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor: string | null };
 
 /** All pages of a list of `/manage/v1`; of one paymaster, where its object is given. */
-export async function listOf<Noun extends keyof Objects>(
+export async function listAllPages<Noun extends keyof Objects>(
   noun: Noun,
   paymaster?: string,
 ): Promise<readonly Objects[Noun][]> {
@@ -50,7 +50,7 @@ export function usePaymasters(): Live<readonly Known[]> {
   return useLive(
     'paymasters',
     async () =>
-      (await listOf('paymasters')).map((one): Known => {
+      (await listAllPages('paymasters')).map((one): Known => {
         const { name: object, id: paymasterId } = one;
         const { suspended: isSuspended = false, ...rest } = one.spec;
         const { conditions = [] } = 'status' in one ? one.status : {};
@@ -83,19 +83,19 @@ export function useChains(): Live<readonly OfferedChain[]> {
 }
 
 /** A secret, which needs the scope write. */
-export async function apiKeyOf(object: string): Promise<string> {
+export async function readApiKey(object: string): Promise<string> {
   return (await call<Answers['getPaymasterKey']>(`/manage/v1/paymasters/${object}/key`)).key;
 }
 
-export function labelOf({ name, chainId }: Known): string {
+export function formatLabel({ name, chainId }: Known): string {
   return `${name} (chain ${chainId})`;
 }
 
 /** For a filter by paymaster. */
-export function choicesOf({ data = [] }: Live<readonly Known[]>): readonly Choice[] {
-  return [['', 'All paymasters'], ...data.map((one): Choice => [one.paymasterId, labelOf(one)])];
+export function listChoices({ data = [] }: Live<readonly Known[]>): readonly Choice[] {
+  return [['', 'All paymasters'], ...data.map((one): Choice => [one.paymasterId, formatLabel(one)])];
 }
 
-export function nameOf({ data = [] }: Live<readonly Known[]>, id: string): string {
+export function findName({ data = [] }: Live<readonly Known[]>, id: string): string {
   return data.find(({ paymasterId }) => paymasterId === id)?.name ?? id.slice(0, 8);
 }

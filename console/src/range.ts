@@ -18,7 +18,7 @@ const ranges = [
 export const rangeChoices: readonly Choice[] = ranges.map(([value, label]) => [value, label]);
 
 /** `from` begins a whole step in UTC, so that the first bar of a plot is a whole one. */
-export function rangeOf(name = '24h'): { readonly from: string; readonly step: string } {
+export function findRange(name = '24h'): { readonly from: string; readonly step: string } {
   const [, , hours, step] = ranges.find(([value]) => value === name) ?? ranges[1];
   return { from: startOf(new Date(Date.now() - hours * hourMs), step).toISOString(), step };
 }
@@ -29,7 +29,7 @@ export function usageOf(query: Readonly<Record<string, string>>): Promise<Usage>
 }
 
 /** Begins of all steps of the range, also of those without a row. */
-export function stepsOf({ from, to, step }: Usage): readonly string[] {
+export function listSteps({ from, to, step }: Usage): readonly string[] {
   const at = startOf(new Date(from), step);
   const steps: string[] = [];
   while (at.toISOString() < to) {

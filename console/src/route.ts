@@ -16,7 +16,7 @@ function parse(hash: string): Route {
   return { page, id: id || undefined, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
-export function hrefOf(
+export function pageHref(
   page: string,
   query: Readonly<Record<string, string | undefined>> = {},
   id?: string,
@@ -29,14 +29,14 @@ export function hrefOf(
 /** Changes the query of this page without a step in the history. */
 export function choose(query: Readonly<Record<string, string | undefined>>): void {
   const { page, id, query: present } = route.value;
-  history.replaceState(null, '', hrefOf(page, { ...present, ...query }, id));
+  history.replaceState(null, '', pageHref(page, { ...present, ...query }, id));
   route.value = parse(location.hash);
 }
 
 /** Changes the query of this page as a step, which “back” takes back. */
 export function step(query: Readonly<Record<string, string | undefined>>): void {
   const { page, id, query: present } = route.value;
-  location.hash = hrefOf(page, { ...present, ...query }, id);
+  location.hash = pageHref(page, { ...present, ...query }, id);
   // The browser's event comes later, and the next step may come before it.
   route.value = parse(location.hash);
 }

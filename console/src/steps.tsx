@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLive } from './api.js';
 import { amounts, memberName, words } from './format.js';
 import { Badge, Prose } from './parts/parts.js';
-import { listOf } from './paymasters.js';
+import { listAllPages } from './paymasters.js';
 import type { Step } from './records.js';
 
 /** What was asked in which order: what refused or counted, and folded behind it every answer. */
@@ -23,8 +23,8 @@ export function Steps({ steps }: { readonly steps: readonly Step[] }) {
 }
 
 function List({ steps }: { readonly steps: readonly Step[] }) {
-  const { data: policies = [] } = useLive('policies', () => listOf('policies'), 60_000);
-  const nameOf = (policyId: string) => policies.find(({ id }) => id === policyId)?.spec.name;
+  const { data: policies = [] } = useLive('policies', () => listAllPages('policies'), 60_000);
+  const findPolicyName = (policyId: string) => policies.find(({ id }) => id === policyId)?.spec.name;
   return (
     <ol class="steps">
       {steps.map(({ step, verdict, policyId, reason, detail, remedy }, index) => (
@@ -37,7 +37,7 @@ function List({ steps }: { readonly steps: readonly Step[] }) {
             {policyId !== undefined && (
               <span class="quiet" title={policyId}>
                 {' '}
-                {nameOf(policyId) ?? <code>{policyId}</code>}
+                {findPolicyName(policyId) ?? <code>{policyId}</code>}
               </span>
             )}
             {reason !== undefined && (

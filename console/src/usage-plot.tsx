@@ -1,6 +1,6 @@
 import { count } from './format.js';
 import { Plot, type Series } from './parts/plot.js';
-import { stepsOf } from './range.js';
+import { listSteps } from './range.js';
 import type { Usage, UsageRow } from './records.js';
 
 /** What can be drawn of usage: its name, its unit, and its value. */
@@ -13,9 +13,9 @@ export const measures = {
 } as const satisfies Record<string, readonly [string, string, (row: UsageRow) => number]>;
 export type Measure = keyof typeof measures;
 
-const mostSeries = 6;
+const maxSeries = 6;
 
-function formatOf(measure: Measure): (value: number) => string {
+function chooseFormat(measure: Measure): (value: number) => string {
   // For eyes only; tables have the exact amounts.
   return measure === 'spent' ? (value) => String(Number(value.toPrecision(4))) : count;
 }
@@ -33,20 +33,20 @@ export function GroupPlot({
   readonly nameOf: (row: UsageRow) => string;
 }) {
   const [, unit, valueOf] = measures[measure];
-  const times = stepsOf(usage);
+  const times = listSteps(usage);
   const groups = Map.groupBy(usage.items, nameOf);
   const sorted = [...groups]
     .map(([name, rows]) => ({ name, rows, sum: rows.reduce((sum, row) => sum + valueOf(row), 0) }))
     .filter(({ sum }) => sum > 0)
     .sort((a, b) => b.sum - a.sum);
-  const shown = sorted.slice(0, mostSeries).map(({ name, rows }) => seriesOf(name, rows));
-  const others = sorted.slice(mostSeries).flatMap(({ rows }) => rows);
+  const shown = sorted.slice(0, maxSeries).map(({ name, rows }) => toSeries(name, rows));
+  const others = sorted.slice(maxSeries).flatMap(({ rows }) => rows);
   const series =
     others.length === 0 || !usage.additive
       ? shown
-      : [...shown.slice(0, -1), seriesOf('all others', [...others, ...(sorted[mostSeries - 1]?.rows ?? [])])];
+      : [...shown.slice(0, -1), toSeries('all others', [...others, ...(sorted[maxSeries - 1]?.rows ?? [])])];
 
-  function seriesOf(name: string, rows: readonly UsageRow[]): Series {
+  function toSeries(name: string, rows: readonly UsageRow[]): Series {
     return { name, values: sumsAt(times, rows, valueOf) };
   }
   return (
@@ -55,23 +55,24 @@ export function GroupPlot({
       unit={unit}
       times={times}
       series={series}
-      format={formatOf(measure)}
+      format={chooseFormat(measure)}
       isStacked={usage.additive}
     />
   );
 }
 
 export function OperationsPlot({ usage }: { readonly usage: Usage }) {
-  const times = stepsOf(usage);
-  const valuesOf = (measure: 'sponsored' | 'refused') => sumsAt(times, usage.items, (row) => row[measure]);
+  const times = listSteps(usage);
+  const verdictValues = (measure: 'sponsored' | 'refused') =>
+    sumsAt(times, usage.items, (row) => row[measure]);
   return (
     <Plot
       title="Operations"
       unit="operations"
       times={times}
       series={[
-        { name: 'Sponsored', values: valuesOf('sponsored'), tone: 'good' },
-        { name: 'Refused', values: valuesOf('refused'), tone: 'bad' },
+        { name: 'Sponsored', values: verdictValues('sponsored'), tone: 'good' },
+        { name: 'Refused', values: verdictValues('refused'), tone: 'bad' },
       ]}
       format={count}
     />

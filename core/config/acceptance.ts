@@ -3,13 +3,13 @@ import { parseInstant } from '../units/time.js';
 import { layouts } from '../paymaster/layouts.js';
 import type { ProfileConfig } from './chain-config.js';
 import { checkAddresses, checksumFinding, worstOf } from './checksum.js';
-import { quotaExceeded, quotaOf } from './platform.js';
+import { quotaExceeded, findQuota } from './platform.js';
 import type { Paymaster, PaymasterSpec } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
 
 /** Why the paymaster itself is not accepted; undefined when nothing is wrong, apart perhaps from its funding. */
-export function refusalOf(sources: PaymasterSources): Finding | undefined {
+export function findRefusal(sources: PaymasterSources): Finding | undefined {
   const { paymaster, organisation } = sources;
   const { name, chainId, previousKeyUntil } = paymaster.spec;
   if (organisation === undefined)
@@ -20,7 +20,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
     );
   if (previousKeyUntil !== undefined && parseInstant(previousKeyUntil) === undefined)
     return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
-  const checksum = checksumsOf(sources);
+  const checksum = checkChecksums(sources);
   if (checksum?.type === 'Accepted') return checksum;
   const isProgrammed = ({ metadata }: Paymaster): boolean => sources.programmed.has(metadata.name);
   const self = sources.siblings.find(({ metadata }) => metadata.name === paymaster.metadata.name);
@@ -32,7 +32,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
       'NameConflict',
       `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
     );
-  const quota = quotaOf(organisation, sources.platform, 'paymasters');
+  const quota = findQuota(organisation, sources.platform, 'paymasters');
   if (
     self !== undefined &&
     quota !== undefined &&
@@ -50,8 +50,8 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
 }
 
 /** Checksums of the funding wallet and the factories. An address that is already served stays. */
-export function checksumsOf(sources: PaymasterSources): Finding | undefined {
-  return worstOf([checksumOfFunding(sources), factoriesOf(sources)?.told]);
+export function checkChecksums(sources: PaymasterSources): Finding | undefined {
+  return worstOf([checksumOfFunding(sources), checkFactories(sources)?.told]);
 }
 
 export function checksumOfFunding({ paymaster, previous }: PaymasterSources): Finding | undefined {
@@ -62,7 +62,7 @@ export function checksumOfFunding({ paymaster, previous }: PaymasterSources): Fi
 }
 
 /** Undefined when the paymaster allows any factory. */
-export function factoriesOf({
+export function checkFactories({
   paymaster,
   previous,
 }: PaymasterSources): ReturnType<typeof checkAddresses> | undefined {

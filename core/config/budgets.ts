@@ -2,7 +2,7 @@ import { finding, type Finding } from '../meta/conditions.js';
 import type { Budget } from '../policy/budget.js';
 import { budgetProblem, policiesOfBudget, type ConfigOfPolicy } from '../policy/derived.js';
 import type { Organisation } from '../resources/organisation.js';
-import { budgetIdOf } from './ids.js';
+import { deriveBudgetId } from './ids.js';
 import { tenantOfOrganisation } from './tenant.js';
 
 /** The organisation's budgets on a chain: as policies of each of its paymasters there. */
@@ -14,11 +14,11 @@ type ServedBudgets = {
 
 export function budgetsOn(organisation: Organisation | undefined, chainId: number): ServedBudgets {
   if (organisation === undefined) return none;
-  const budgets = budgetsOf(organisation).filter(({ chain }) => chain === chainId);
+  const budgets = listBudgets(organisation).filter(({ chain }) => chain === chainId);
   const valid = budgets.filter((budget) => budgetProblem(budget, '') === undefined);
   const tenant = tenantOfOrganisation(organisation);
   return {
-    served: valid.flatMap((budget) => policiesOfBudget(budget, budgetIdOf(tenant, budget.name))),
+    served: valid.flatMap((budget) => policiesOfBudget(budget, deriveBudgetId(tenant, budget.name))),
     invalid: budgets
       .filter((budget) => budget.enforcement !== 'Shadow' && !valid.includes(budget))
       .map(({ name }) => `budget ${name}`),
@@ -28,10 +28,10 @@ export function budgetsOn(organisation: Organisation | undefined, chainId: numbe
 /** By the id under which a budget counts. */
 export function budgetNames(organisation: Organisation): ReadonlyMap<string, string> {
   const tenant = tenantOfOrganisation(organisation);
-  return new Map(budgetsOf(organisation).map(({ name }) => [budgetIdOf(tenant, name), name]));
+  return new Map(listBudgets(organisation).map(({ name }) => [deriveBudgetId(tenant, name), name]));
 }
 
-export function budgetsOf({ spec }: Organisation): readonly Budget[] {
+export function listBudgets({ spec }: Organisation): readonly Budget[] {
   return spec.budgets ?? [];
 }
 
@@ -40,7 +40,7 @@ export function budgetsFinding(
   organisation: Organisation,
   chainOf: (chainId: number) => { readonly nativePrice?: object } | undefined,
 ): Finding | undefined {
-  for (const [index, budget] of budgetsOf(organisation).entries()) {
+  for (const [index, budget] of listBudgets(organisation).entries()) {
     const where = `spec.budgets[${index}]`;
     const problem = budgetProblem(budget, where);
     if (problem !== undefined) return finding('Accepted', 'Invalid', problem);

@@ -83,7 +83,7 @@ export function tighterLimits(
 
 /** Whether `limit` allows a larger burst or a higher rate than the other. */
 function isWider(limit: RateLimit, than: RateLimit): boolean {
-  return limit.requests > than.requests || rateOf(limit) > rateOf(than);
+  return limit.requests > than.requests || requestsPerSecond(limit) > requestsPerSecond(than);
 }
 
 /**
@@ -94,10 +94,10 @@ function tighter(a: RateLimit | undefined, b: RateLimit | undefined): RateLimit 
   if (a === undefined || b === undefined) return a ?? b;
   if (!isWider(a, b)) return a;
   const requests = Math.min(a.requests, b.requests);
-  return { requests, perSeconds: requests / Math.min(rateOf(a), rateOf(b)) };
+  return { requests, perSeconds: requests / Math.min(requestsPerSecond(a), requestsPerSecond(b)) };
 }
 
-function rateOf({ requests, perSeconds }: RateLimit): number {
+function requestsPerSecond({ requests, perSeconds }: RateLimit): number {
   return requests / perSeconds;
 }
 

@@ -40,12 +40,12 @@ export type ChainConfig = {
   readonly stake?: StakeSpec;
   /** Absent: None. */
   readonly dataFee?: DataFeeSpec;
-  /** Of the coin in dollars, as the source of `dollarOf`. Absent: not known. */
+  /** Of the coin in dollars, as the source of `toDollarSpec`. Absent: not known. */
   readonly nativePrice?: PriceSpec;
   /** Absent: `defaultMaxExpirySeconds`. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
-  /** The loss of usage data after which the platform does not want to wait; see `lossIdOf`. */
+  /** The loss of usage data after which the platform does not want to wait; see `findLossId`. */
   readonly acceptedLoss?: string;
   readonly profiles: readonly ProfileConfig[];
   readonly feeTokens: readonly FeeTokenSpec[];

@@ -13,7 +13,7 @@ import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isHexBytes } from '../units/hex.js';
 import { isAddressText, parseAddress, zeroAddress, type Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
-import { addressListOf, type AddressList } from '../policy/address-list.js';
+import { compileAddressList, type AddressList } from '../policy/address-list.js';
 import { isRefusal, checkAddresses, checksumFinding, worstOf } from './checksum.js';
 import {
   checksumOfFeeds,
@@ -100,7 +100,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     checkAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
   const modules = checkAddresses('spec.accountModules', spec.accountModules ?? [], known?.accountModules);
   const functions = compileFunctions(spec.accountFunctions ?? []);
-  const denied = deniedOf(spec.deniedSenders);
+  const denied = compileDenied(spec.deniedSenders);
   const nativePrice = spec.nativePrice && inDollars(spec.nativePrice);
   const native =
     nativePrice &&
@@ -125,7 +125,7 @@ export function compileChain(sources: ChainSources): CompiledChain {
     ...given({ stake: spec.stake, minPriorityFeePerGas: spec.minPriorityFeePerGas }),
     ...given({ dataFee: spec.dataFee, maxExpirySeconds: spec.maxExpirySeconds, rateLimit: spec.rateLimit }),
     ...given({ nativePrice: isRefusal(native) ? undefined : nativePrice }),
-    ...acceptedLossOf(chain),
+    ...compileAcceptedLoss(chain),
     profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
     feeTokens: servedTokens(tokens),
   };
@@ -155,9 +155,9 @@ export function compileChain(sources: ChainSources): CompiledChain {
 }
 
 /** An address with a wrong checksum is reported and denied too: leaving it out could let somebody in. */
-function deniedOf(texts: readonly string[] | undefined) {
+function compileDenied(texts: readonly string[] | undefined) {
   if (texts === undefined) return undefined;
-  const { list, wrongAt } = addressListOf(texts);
+  const { list, wrongAt } = compileAddressList(texts);
   const wrong = texts[wrongAt];
   const told = wrong === undefined ? [] : [checksumFinding(`spec.deniedSenders[${wrongAt}]`, wrong, false)];
   return { list, told: told.filter((found) => found !== undefined) };
@@ -166,7 +166,7 @@ function deniedOf(texts: readonly string[] | undefined) {
 /** An id and a time; any other text does not name a loss. */
 const lossPattern = /^[\w-]{1,64}\.\d{1,16}$/;
 
-function acceptedLossOf({ metadata }: Chain): Pick<ChainConfig, 'acceptedLoss'> {
+function compileAcceptedLoss({ metadata }: Chain): Pick<ChainConfig, 'acceptedLoss'> {
   const acceptedLoss = metadata.annotations?.[acceptedLossAnnotation];
   return acceptedLoss !== undefined && lossPattern.test(acceptedLoss) ? { acceptedLoss } : {};
 }
@@ -181,7 +181,7 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
     entryPoint: parseAddress(profile.entryPoint),
     sponsorship: parseAddress(addresses.sponsorship),
     ...given({ token: optionalAddress(addresses.token) }),
-    ...signersOf(profile),
+    ...compileSigners(profile),
     ...(isHexBytes(profile.codeHash) ? { codeHash: profile.codeHash } : {}),
     ...given({
       defaultFunding: defaultFunding && {
@@ -210,14 +210,14 @@ function optionalAddress(text: string | undefined): Address | undefined {
 }
 
 /** The first file, until the chain has said which keys it accepts. */
-function signersOf(profile: ProfileSpec): Pick<ProfileConfig, 'signerFile' | 'signerFiles'> {
-  const files = signerFilesOf(profile);
+function compileSigners(profile: ProfileSpec): Pick<ProfileConfig, 'signerFile' | 'signerFiles'> {
+  const files = listSignerFiles(profile);
   const [signerFile = ''] = files;
   return files.length > 1 ? { signerFile, signerFiles: files } : { signerFile };
 }
 
 /** Each file once, in the order of preference. */
-export function signerFilesOf({
+export function listSignerFiles({
   signer,
   signers,
 }: Pick<ProfileSpec, 'signer' | 'signers'>): readonly string[] {
@@ -229,9 +229,9 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   const layout = Object.hasOwn(layouts, profile.layout) ? layouts[profile.layout] : undefined;
   if (layout === undefined)
     return `layout must be one of ${Object.keys(layouts).join(', ')}, got ${quote(profile.layout)}.`;
-  if (signerFilesOf(profile).length === 0) return 'signer must be given: who signs for this contract.';
+  if (listSignerFiles(profile).length === 0) return 'signer must be given: who signs for this contract.';
   const { entryPoint, addresses, options } = profile;
-  for (const [field, text] of addressesOf(profile)) {
+  for (const [field, text] of listAddresses(profile)) {
     if (text === undefined) continue;
     if (!isAddressText(text)) return `${field} must be 0x and 40 hex digits, got ${quote(text)}.`;
     if (text.toLowerCase() === zeroAddress) return `${field} must not be the zero address.`;
@@ -252,7 +252,7 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   return undefined;
 }
 
-function addressesOf(profile: ProfileSpec): readonly (readonly [string, string | undefined])[] {
+function listAddresses(profile: ProfileSpec): readonly (readonly [string, string | undefined])[] {
   const { entryPoint, addresses, defaultFunding, options } = profile;
   return [
     ['entryPoint', entryPoint],
@@ -277,7 +277,7 @@ function checksumOfProfile(profile: ProfileSpec, previous: ChainConfig | undefin
       .filter((address) => address !== undefined)
       .map((address) => address.toLowerCase()),
   );
-  for (const [field, text] of addressesOf(profile)) {
+  for (const [field, text] of listAddresses(profile)) {
     const found =
       text === undefined ? undefined : checksumFinding(field, text, inUse.has(text.toLowerCase()));
     if (found !== undefined) return found;

@@ -43,11 +43,11 @@ export function* compileContracts(
   },
 ): InParts<readonly CompiledContract[]> {
   const served = new Set(
-    (context.previous?.contracts ?? []).map(({ name, address }) => identityOf(name, address)),
+    (context.previous?.contracts ?? []).map(({ name, address }) => contractIdentity(name, address)),
   );
   const tooMany = youngerThan(contracts, maxContracts);
   const counting = contracts.filter((contract) => !tooMany.has(contract));
-  const ranked = rank(counting, ({ spec }) => served.has(identityOf(spec.name, spec.address)));
+  const ranked = rank(counting, ({ spec }) => served.has(contractIdentity(spec.name, spec.address)));
   const read = new Map<SmartContract, ReadContract>();
   for (const contract of counting) {
     yield;
@@ -125,7 +125,8 @@ function* readContract(
     spec.whitelistedMethods ?? [],
   );
   // The address of a contract never changes, so one that was accepted before checksums were judged stays accepted.
-  const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
+  const isInUse =
+    served.has(contractIdentity(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
   const checksum = checksumFinding('spec.address', spec.address, isInUse);
   if (checksum?.type === 'Accepted') return { ...nothing, methods, problem: checksum };
   if (problems.length === 0) return { methods, declarations, selectors, ...given({ checksum, warning }) };
@@ -138,7 +139,7 @@ function* readContract(
 
 const nothing = { methods: [], declarations: [], selectors: [] } as const;
 
-function identityOf(name: string, address: string): string {
+function contractIdentity(name: string, address: string): string {
   return `${address.toLowerCase()} ${name}`;
 }
 

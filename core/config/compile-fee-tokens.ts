@@ -67,21 +67,21 @@ export function checksumOfFeeds(
   price: PriceSpec,
   served: PriceSpec | undefined,
 ): Finding | undefined {
-  const inUse = new Set(served && feedsOf(served, field).map(([, feed]) => feed.toLowerCase()));
+  const inUse = new Set(served && listFeeds(served, field).map(([, feed]) => feed.toLowerCase()));
   return worstOf(
-    feedsOf(price, field).map(([name, feed]) => checksumFinding(name, feed, inUse.has(feed.toLowerCase()))),
+    listFeeds(price, field).map(([name, feed]) => checksumFinding(name, feed, inUse.has(feed.toLowerCase()))),
   );
 }
 
 /** The price feeds of a source, each with its field path. */
-function feedsOf({ chainlink, combine }: PriceSpec, field: string): readonly (readonly [string, string])[] {
+function listFeeds({ chainlink, combine }: PriceSpec, field: string): readonly (readonly [string, string])[] {
   const own = [
     [`${field}.chainlink.nativeFeed`, chainlink?.nativeFeed],
     [`${field}.chainlink.tokenFeed`, chainlink?.tokenFeed],
     [`${field}.chainlink.sequencerFeed`, chainlink?.sequencerFeed],
   ] as const;
   const combined = (combine?.sources ?? []).flatMap((source, index) =>
-    feedsOf(source, `${field}.combine.sources[${index}]`),
+    listFeeds(source, `${field}.combine.sources[${index}]`),
   );
   return [...own.flatMap(([name, feed]) => (feed === undefined ? [] : [[name, feed] as const])), ...combined];
 }

@@ -2,12 +2,12 @@ import { quote } from '../errors.js';
 import { given } from '../units/given.js';
 import type { InParts } from '../units/in-parts.js';
 import { findCondition, finding, type Finding } from '../meta/conditions.js';
-import { dataOf, policyKindOf, readParts, type ConfigOfPolicy } from '../policy/derived.js';
+import { findPolicyData, findPolicyKind, readParts, type ConfigOfPolicy } from '../policy/derived.js';
 import type { CompiledOfKind, MethodsNamed, PolicyRules, RecordedCycle } from '../policy/kind.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
-import { policyIdOf } from './ids.js';
+import { derivePolicyId } from './ids.js';
 import { knownCycles, knownKeys, lastingCycle, type RememberedCycle } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotaExceeded, type Quota } from './platform.js';
@@ -64,7 +64,7 @@ export function* compilePolicies(
   outer: Context,
 ): InParts<readonly CompiledPolicy[]> {
   const context = { ...outer, known: knownCycles(outer.previous), keys: knownKeys(outer.previous) };
-  const tooMany = tooManyOf(policies, context);
+  const tooMany = findTooMany(policies, context);
   const counting = policies.filter((policy) => !tooMany.has(policy));
   const ranked = rank(counting, (policy) => isServed(policy, context));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
@@ -78,9 +78,9 @@ export function* compilePolicies(
       return keepLast(object, quotaExceeded(context.quota, 'policies per paymaster'), context);
     if (full.has(object))
       return keepLast(object, finding('Accepted', 'TooMany', tooManyItems(object.spec.policyType)), context);
-    const problem = problemOf(object, { ...context.rules, methods: context.methods });
+    const problem = findProblem(object, { ...context.rules, methods: context.methods });
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
-    const lacking = lackOf(object, context.chain);
+    const lacking = findLack(object, context.chain);
     if (lacking !== undefined)
       return keepLast(object, finding('Accepted', 'NoNativePrice', lacking), context);
     return compilePolicy(object, context);
@@ -97,13 +97,13 @@ export function* compilePolicies(
  * Active policies beyond the number that counts. Those in force come first, then the oldest: one that is added or resumed
  * waits, so that it puts no other out of force.
  */
-function tooManyOf(policies: readonly PaymasterPolicy[], context: Context): ReadonlySet<PaymasterPolicy> {
+function findTooMany(policies: readonly PaymasterPolicy[], context: Context): ReadonlySet<PaymasterPolicy> {
   const active = policies.filter(({ spec }) => spec.active !== false);
   const byType = Map.groupBy(active, ({ spec }) => spec.policyType);
   return new Set(
     [...byType].flatMap(([type, ofType]) => {
       // Only a store that checks nothing can hold an unknown type; it is reported as such.
-      const most = policyKindOf(type)?.most.count ?? Number.POSITIVE_INFINITY;
+      const most = findPolicyKind(type)?.most.count ?? Number.POSITIVE_INFINITY;
       if (ofType.length <= most) return [];
       return rank(ofType, (policy) => lastServed(policy, context) !== undefined).slice(most);
     }),
@@ -115,8 +115,8 @@ function tooFull(ranked: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolic
   const held = new Map<string, number>();
   return new Set(
     ranked.filter(({ spec }) => {
-      const kind = policyKindOf(spec.policyType);
-      const data = kind && dataOf(spec, kind);
+      const kind = findPolicyKind(spec.policyType);
+      const data = kind && findPolicyData(spec, kind);
       if (kind?.most.items === undefined || data === undefined || spec.active === false) return false;
       const before = held.get(spec.policyType) ?? 0;
       const after = before + kind.most.items.of(data);
@@ -130,8 +130,8 @@ function tooFull(ranked: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolic
 /** A policy beyond the allowed number: it refuses nothing, and keeps its recorded cycle in case it counts later. */
 function leftOut(object: PaymasterPolicy, context: Context & PolicyMemory): CompiledPolicy {
   const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
-  const policyId = idOf(object, context.tenant);
-  const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
+  const policyId = readPolicyId(object, context.tenant);
+  const cycle = object.status?.cycle ?? findLastingCycle(object, policyId, context);
   return {
     object,
     policyId,
@@ -142,11 +142,11 @@ function leftOut(object: PaymasterPolicy, context: Context & PolicyMemory): Comp
 
 function compilePolicy(object: PaymasterPolicy, context: Context & PolicyMemory): CompiledPolicy {
   const { name, policyType } = object.spec;
-  const kind = policyKindOf(policyType);
-  const spec = kind && dataOf(object.spec, kind);
+  const kind = findPolicyKind(policyType);
+  const spec = kind && findPolicyData(object.spec, kind);
   if (kind === undefined || spec === undefined)
     throw new RangeError(`policy ${object.metadata.name} was compiled although it is not valid`);
-  const policyId = idOf(object, context.tenant);
+  const policyId = readPolicyId(object, context.tenant);
   const active = object.spec.active !== false;
   const { config, ...recorded } = kind.compile(
     { policyId, name, spec, cycle: object.status?.cycle },
@@ -155,7 +155,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & PolicyMemory)
       methods: context.methods,
       served:
         context.previous && kind.config.read(context.previous, { policyId, name, wasProgrammed: false }),
-      lastingCycle: lastingOf(object, policyId, context),
+      lastingCycle: findLastingCycle(object, policyId, context),
       keyGeneration: context.keys.get(policyId) ?? 1,
     },
   );
@@ -179,7 +179,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & PolicyMemory)
  * The cycle of a limit that was deleted and made again with this name. It counts only until the object has its own
  * cycle or is changed: every update restarts a cycle, as it does for a limit that was never deleted.
  */
-function lastingOf(
+function findLastingCycle(
   object: PaymasterPolicy,
   policyId: string,
   { known, now }: Context & PolicyMemory,
@@ -194,8 +194,8 @@ function keepLast(
   accepted: Finding,
   context: Context & PolicyMemory,
 ): CompiledPolicy {
-  const policyId = idOf(object, context.tenant);
-  const cycle = object.status?.cycle ?? lastingOf(object, policyId, context);
+  const policyId = readPolicyId(object, context.tenant);
+  const cycle = object.status?.cycle ?? findLastingCycle(object, policyId, context);
   const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };
   if (object.spec.active === false) return base;
   const last = lastServed(object, context);
@@ -212,31 +212,31 @@ function enforcedAs({ spec }: PaymasterPolicy, { policyType, config }: ConfigOfP
 
 function lastServed({ spec, status, metadata }: PaymasterPolicy, context: Context): ServedPolicy | undefined {
   const { previous, tenant } = context;
-  const identity = { policyId: policyIdOf(tenant, metadata.name), name: spec.name };
+  const identity = { policyId: derivePolicyId(tenant, metadata.name), name: spec.name };
   const wasProgrammed = findCondition(status?.conditions, 'Programmed')?.status === 'True';
   return previous && readParts(previous, identity, wasProgrammed ? spec.policyType : undefined);
 }
 
 function isServed({ spec, status, metadata }: PaymasterPolicy, { previous, tenant }: Context): boolean {
-  const identity = { policyId: policyIdOf(tenant, metadata.name), name: spec.name };
+  const identity = { policyId: derivePolicyId(tenant, metadata.name), name: spec.name };
   if (previous && readParts(previous, identity)?.config.name === spec.name) return true;
   const programmed = findCondition(status?.conditions, 'Programmed');
   return programmed?.status === 'True' && programmed.observedGeneration === metadata.generation;
 }
 
 /** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
-function problemOf({ spec }: PaymasterPolicy, rules: PolicyRules & MethodsNamed): string | undefined {
-  const kind = policyKindOf(spec.policyType);
+function findProblem({ spec }: PaymasterPolicy, rules: PolicyRules & MethodsNamed): string | undefined {
+  const kind = findPolicyKind(spec.policyType);
   if (kind === undefined)
     return `spec.policyType must be a known policy type, got ${quote(spec.policyType)}.`;
-  const data = dataOf(spec, kind);
+  const data = findPolicyData(spec, kind);
   if (data === undefined) return `spec.${kind.member} must be present for policyType ${spec.policyType}.`;
   return kind.problem?.(data, rules);
 }
 
-function lackOf({ spec }: PaymasterPolicy, chain: Context['chain']): string | undefined {
-  const kind = policyKindOf(spec.policyType);
-  const data = kind && dataOf(spec, kind);
+function findLack({ spec }: PaymasterPolicy, chain: Context['chain']): string | undefined {
+  const kind = findPolicyKind(spec.policyType);
+  const data = kind && findPolicyData(spec, kind);
   return chain && data && kind.lacks?.(data, chain);
 }
 
@@ -245,6 +245,6 @@ function nameConflict(object: PaymasterPolicy, holder: PaymasterPolicy): Finding
   return finding('Accepted', 'NameConflict', message);
 }
 
-function idOf({ metadata }: PaymasterPolicy, tenant: Tenant): string {
-  return policyIdOf(tenant, metadata.name);
+function readPolicyId({ metadata }: PaymasterPolicy, tenant: Tenant): string {
+  return derivePolicyId(tenant, metadata.name);
 }

@@ -5,7 +5,7 @@ import { finding, type Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';
-import { checksumOfFunding, checksumsOf, factoriesOf, refusalOf, resolution } from './acceptance.js';
+import { checksumOfFunding, checkChecksums, checkFactories, findRefusal, resolution } from './acceptance.js';
 import { isRefusal } from './checksum.js';
 import { deriveApiKey, hashCredential } from './api-key.js';
 import type { ProfileConfig } from './chain-config.js';
@@ -16,13 +16,13 @@ import { fit } from './fit.js';
 import { namedMethods } from './named-methods.js';
 import { resolveFunding } from './funding.js';
 import { shorterExpiry, widerCaps } from './caps.js';
-import { paymasterIdOf } from './ids.js';
+import { derivePaymasterId } from './ids.js';
 import { compileNamedKeys, generationsInForce, type NamedKeyGeneration } from './named-keys.js';
-import { keyGenerationOf, remember, type PaymasterMemory } from './memory.js';
+import { currentKeyGeneration, remember, type PaymasterMemory } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
-import { quotaOf } from './platform.js';
+import { findQuota } from './platform.js';
 import type { PaymasterSources } from './sources.js';
-import { tenantGenerationOf, tenantOf, type Tenant } from './tenant.js';
+import { findTenantGeneration, toTenant, type Tenant } from './tenant.js';
 import { compileFunctions, type AddedFunctions } from '../userop/added-functions.js';
 
 export type CompiledPaymaster = {
@@ -60,12 +60,12 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
   const { paymaster, chain, organisation, previous } = sources;
   const contracts = yield* compileContracts(sources.contracts, {
     previous,
-    quota: quotaOf(organisation, sources.platform, 'contractsPerPaymaster'),
+    quota: findQuota(organisation, sources.platform, 'contractsPerPaymaster'),
     readMethods: sources.readMethods,
   });
   const policies = yield* compilePolicies(sources.policies, {
     previous,
-    quota: quotaOf(organisation, sources.platform, 'policiesPerPaymaster'),
+    quota: findQuota(organisation, sources.platform, 'policiesPerPaymaster'),
     rules: sources.policyRules,
     chain,
     methods: yield* namedMethods(sources.policies, contracts),
@@ -74,10 +74,16 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
   });
 
   const profile = chain?.profiles.find(({ version }) => version === paymaster.spec.version);
-  const funding = fundingOf(sources, profile);
-  const accepted = refusalOf(sources) ?? funding.refused ?? finding('Accepted', 'Accepted');
+  const funding = compileFunding(sources, profile);
+  const accepted = findRefusal(sources) ?? funding.refused ?? finding('Accepted', 'Accepted');
   const resolved = resolution(sources, profile);
-  const complete = assemble(sources, contracts, policies, funding.address, notReadyOf(accepted, resolved));
+  const complete = assemble(
+    sources,
+    contracts,
+    policies,
+    funding.address,
+    compileNotReady(accepted, resolved),
+  );
   const { config, tooLarge } = yield* fit(complete, previous);
   const refusal = [accepted, resolved].find(({ status }) => status !== 'True');
   const programmed =
@@ -94,8 +100,8 @@ export function* compileInParts(sources: PaymasterSources): InParts<CompiledPaym
     programmed,
     openSponsorship: openSponsorship(complete),
     limitedCaps: widerCaps(paymaster.spec, chain),
-    ignoredFunctions: functionsOf(sources).ignored,
-    checksum: checksumsOf(sources),
+    ignoredFunctions: compileAddedFunctions(sources).ignored,
+    checksum: checkChecksums(sources),
     profile,
     status: {
       paymasterId: config.paymasterId,
@@ -123,7 +129,7 @@ export function holdsItsName(config: PaymasterConfig | undefined): boolean {
 
 const losing: ReadonlySet<string> = new Set(['NameConflict', 'QuotaExceeded']);
 
-function fundingOf(
+function compileFunding(
   sources: PaymasterSources,
   profile: ProfileConfig | undefined,
 ): ReturnType<typeof resolveFunding> {
@@ -134,7 +140,7 @@ function fundingOf(
   return resolveFunding(paymaster, organisation, profile, sources.previous?.fundingAddress);
 }
 
-function notReadyOf(...findings: readonly Finding[]): PaymasterConfig['notReady'] {
+function compileNotReady(...findings: readonly Finding[]): PaymasterConfig['notReady'] {
   const refusal = findings.find(({ status }) => status !== 'True');
   return refusal && { reason: refusal.reason, message: refusal.message };
 }
@@ -147,8 +153,8 @@ function assemble(
   notReady: PaymasterConfig['notReady'],
 ): PaymasterConfig {
   const { metadata, spec } = sources.paymaster;
-  const factories = factoriesOf(sources);
-  const functions = functionsOf(sources).served;
+  const factories = checkFactories(sources);
+  const functions = compileAddedFunctions(sources).served;
   const namespace = metadata.namespace ?? '';
   const served = policies.flatMap((policy) =>
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
@@ -162,9 +168,9 @@ function assemble(
   const paused = contracts.flatMap((contract) => contract.paused ?? []);
   const budgets = budgetsOn(sources.organisation, spec.chainId);
   const parts = writeParts([...served, ...budgets.served]);
-  const memory = memoryOf(sources, policies, parts);
+  const memory = compileMemory(sources, policies, parts);
   return {
-    paymasterId: paymasterIdOf(tenant, metadata.name),
+    paymasterId: derivePaymasterId(tenant, metadata.name),
     namespace,
     ...(tenant === namespace ? {} : { tenant }),
     objectName: metadata.name,
@@ -174,8 +180,8 @@ function assemble(
     configGeneration: sources.previous?.configGeneration ?? 0,
     suspended: spec.suspended === true,
     ...(notReady === undefined ? {} : { notReady }),
-    keys: keysOf(sources),
-    tokens: tokensOf(sources.organisation),
+    keys: compileKeys(sources),
+    tokens: compileTokens(sources.organisation),
     ...(fundingAddress === undefined ? {} : { fundingAddress }),
     defaultContractAction:
       spec.defaultContractAction ??
@@ -202,15 +208,15 @@ function assemble(
 }
 
 /** Rows of the Paymaster beside those of the Chain. */
-function functionsOf({ paymaster, chain }: PaymasterSources): AddedFunctions {
+function compileAddedFunctions({ paymaster, chain }: PaymasterSources): AddedFunctions {
   return compileFunctions(paymaster.spec.accountFunctions ?? [], chain?.accountFunctions);
 }
 
 function tenantOfSources({ paymaster, organisation }: PaymasterSources): Tenant {
-  return tenantOf(paymaster.metadata.namespace ?? '', tenantGenerationOf(paymaster, organisation));
+  return toTenant(paymaster.metadata.namespace ?? '', findTenantGeneration(paymaster, organisation));
 }
 
-function memoryOf(
+function compileMemory(
   { paymaster, previous, now }: PaymasterSources,
   policies: readonly CompiledPolicy[],
   parts: PolicyParts,
@@ -218,8 +224,8 @@ function memoryOf(
   // A limit that bounds only each operation is served, and its cycle is not.
   const servedIds = new Set(cyclesIn(parts).map(({ policyId }) => policyId));
   return remember({
-    keyGeneration: keyGenerationOf(paymaster.spec, previous?.memory),
-    namedKeys: namedKeysOf({ paymaster, previous }),
+    keyGeneration: currentKeyGeneration(paymaster.spec, previous?.memory),
+    namedKeys: namedKeyGenerations({ paymaster, previous }),
     unserved: policies.flatMap((policy) =>
       policy.cycle === undefined || servedIds.has(policy.policyId)
         ? []
@@ -238,7 +244,7 @@ function statusOfTenant({
   paymaster,
   organisation,
 }: PaymasterSources): Pick<PaymasterStatus, 'tenantGeneration'> {
-  const tenantGeneration = tenantGenerationOf(paymaster, organisation);
+  const tenantGeneration = findTenantGeneration(paymaster, organisation);
   return tenantGeneration === 1 ? {} : { tenantGeneration };
 }
 
@@ -247,11 +253,11 @@ function statusOfKey(
   { spec }: PaymasterSources['paymaster'],
   previous: PaymasterConfig | undefined,
 ): { readonly keyGeneration?: number } {
-  const keyGeneration = keyGenerationOf(spec, previous?.memory);
+  const keyGeneration = currentKeyGeneration(spec, previous?.memory);
   return keyGeneration === (spec.keyGeneration ?? 1) ? {} : { keyGeneration };
 }
 
-function namedKeysOf({
+function namedKeyGenerations({
   paymaster,
   previous,
 }: Pick<PaymasterSources, 'paymaster' | 'previous'>): readonly NamedKeyGeneration[] {
@@ -259,22 +265,22 @@ function namedKeysOf({
 }
 
 function statusOfNamedKeys(sources: PaymasterSources): Pick<PaymasterStatus, 'keys'> {
-  const keys = namedKeysOf(sources).map((key) => ({
+  const keys = namedKeyGenerations(sources).map((key) => ({
     ...key,
-    fingerprint: (hashesOf(sources, key)[0] ?? '').slice(0, 8),
+    fingerprint: (deriveKeyHashes(sources, key)[0] ?? '').slice(0, 8),
   }));
   return keys.length === 0 ? {} : { keys };
 }
 
-function keysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
-  const named = compileNamedKeys(sources.paymaster.spec.keys ?? [], namedKeysOf(sources), (key) =>
-    hashesOf(sources, key),
+function compileKeys(sources: PaymasterSources): PaymasterConfig['keys'] {
+  const named = compileNamedKeys(sources.paymaster.spec.keys ?? [], namedKeyGenerations(sources), (key) =>
+    deriveKeyHashes(sources, key),
   );
-  return [...firstKeysOf(sources), ...named];
+  return [...compileFirstKeys(sources), ...named];
 }
 
 /** Of a key with a name, under the current master key first. */
-function hashesOf(sources: PaymasterSources, { name: keyName, generation }: NamedKeyGeneration) {
+function deriveKeyHashes(sources: PaymasterSources, { name: keyName, generation }: NamedKeyGeneration) {
   const { masterKeys, paymaster } = sources;
   const owner = { namespace: tenantOfSources(sources), name: paymaster.metadata.name };
   return [masterKeys.current, ...(masterKeys.previous === undefined ? [] : [masterKeys.previous])].map(
@@ -283,11 +289,11 @@ function hashesOf(sources: PaymasterSources, { name: keyName, generation }: Name
 }
 
 /** The current key first, then the keys that still work while a key or the master key is being rotated. */
-function firstKeysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
+function compileFirstKeys(sources: PaymasterSources): PaymasterConfig['keys'] {
   const { paymaster, masterKeys, previous } = sources;
   const { metadata, spec } = paymaster;
   const owner = { namespace: tenantOfSources(sources), name: metadata.name };
-  const keyGeneration = keyGenerationOf(spec, previous?.memory);
+  const keyGeneration = currentKeyGeneration(spec, previous?.memory);
   const masters =
     masterKeys.previous === undefined ? [masterKeys.current] : [masterKeys.current, masterKeys.previous];
   const current = masters.map((master) => ({
@@ -304,7 +310,7 @@ function firstKeysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
   return [...current, ...rotated];
 }
 
-function tokensOf(organisation: Organisation | undefined): PaymasterConfig['tokens'] {
+function compileTokens(organisation: Organisation | undefined): PaymasterConfig['tokens'] {
   return (organisation?.spec.tokens ?? []).flatMap(({ sha256, expiresAt }) => {
     if (expiresAt === undefined) return [{ sha256 }];
     const validUntil = parseInstant(expiresAt);

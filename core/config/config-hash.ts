@@ -6,7 +6,7 @@ import type { PaymasterConfig } from './paymaster-config.js';
  * The content as canonical JSON (members sorted by name) and its SHA-256. `configGeneration` is left out, because it
  * counts changes of the content. Equal content gives equal text in every store.
  */
-export function contentOf(config: PaymasterConfig | ChainConfig): {
+export function hashContent(config: PaymasterConfig | ChainConfig): {
   readonly text: string;
   readonly hash: string;
 } {

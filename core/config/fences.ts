@@ -1,5 +1,5 @@
 /** Clocks of machines in one cluster differ by less than this. */
-export const mostAheadMs = 60_000;
+export const maxAheadMs = 60_000;
 
 /**
  * Whether a generation, which is a time in milliseconds, is so far in the future that no correct clock can have
@@ -7,5 +7,5 @@ export const mostAheadMs = 60_000;
  * as older.
  */
 export function isAhead(generation: number, now: number): boolean {
-  return generation > now + mostAheadMs;
+  return generation > now + maxAheadMs;
 }

@@ -14,7 +14,7 @@ export function* fit(
   config: PaymasterConfig,
   previous: PaymasterConfig | undefined,
 ): InParts<{ readonly config: PaymasterConfig; readonly tooLarge?: Finding }> {
-  const roomBytes = maxConfigBytes - sizeOf({ ...config, contracts: [] });
+  const roomBytes = maxConfigBytes - countBytes({ ...config, contracts: [] });
   const fitting = yield* asManyAsFit(config.contracts, roomBytes);
   if (fitting.length === config.contracts.length && roomBytes >= 0) return { config };
   const message = `The compiled form is over ${maxConfigBytes / 1024} KiB: whitelist fewer methods, or delete contracts.`;
@@ -27,7 +27,7 @@ export function* fit(
   const bare = { ...others, contracts: [], ...(notReady === undefined ? {} : { notReady }) };
   const wanted = stillWanted(previous?.contracts ?? [], config.contracts);
   return {
-    config: { ...bare, contracts: yield* asManyAsFit(wanted, maxConfigBytes - sizeOf(bare)) },
+    config: { ...bare, contracts: yield* asManyAsFit(wanted, maxConfigBytes - countBytes(bare)) },
     tooLarge,
   };
 }
@@ -58,6 +58,6 @@ function stillWanted(served: Contracts, wanted: Contracts): Contracts {
 }
 
 /** Bytes with the longest possible generation, because the store writes a new one into the config. */
-function sizeOf(config: PaymasterConfig): number {
+function countBytes(config: PaymasterConfig): number {
   return Buffer.byteLength(JSON.stringify({ ...config, configGeneration: Number.MAX_SAFE_INTEGER }));
 }

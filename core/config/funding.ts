@@ -59,11 +59,11 @@ export function resolveFunding(
  * unless the profile lists organisations. A wallet that the paymaster names makes no difference there.
  */
 export function maySpendSharedDeposit(profile: ProfileConfig, namespace: string): boolean {
-  return profile.defaultFunding === undefined || defaultFundingOf(profile, namespace) !== undefined;
+  return profile.defaultFunding === undefined || findDefaultFunding(profile, namespace) !== undefined;
 }
 
 /** The profile's default funding wallet, if it serves this organisation. */
-export function defaultFundingOf(profile: ProfileConfig, namespace: string): Address | undefined {
+export function findDefaultFunding(profile: ProfileConfig, namespace: string): Address | undefined {
   const organisations = profile.defaultFunding?.organisations ?? [];
   const serves = organisations.includes('*') || organisations.includes(namespace);
   return serves ? profile.defaultFunding?.address : undefined;
@@ -131,7 +131,7 @@ export function verifyFunding(claim: FundingClaim): FundingVerdict {
   if (message === undefined) return unproven('the message is not a funding message of this service');
   const differing = termsThatDiffer(message, claim);
   if (differing !== undefined) return unproven(differing);
-  if (signerOf(text, claim.signature) !== parseAddress(claim.address))
+  if (recoverSigner(text, claim.signature) !== parseAddress(claim.address))
     return unproven(`the signature is not one of ${parseAddress(claim.address)} over the message`);
   return { proven: true };
 }
@@ -171,7 +171,7 @@ function termsThatDiffer(message: FundingTerms, claim: FundingTerms): string | u
   return field && `the message names ${names[field]} ${message[field]}, this one is ${claim[field]}`;
 }
 
-function signerOf(text: string, signature: string): string | undefined {
+function recoverSigner(text: string, signature: string): string | undefined {
   try {
     return verifyMessage(text, signature);
   } catch {

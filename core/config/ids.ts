@@ -5,39 +5,39 @@ import type { Tenant } from './tenant.js';
 const root = 'f1c6f5f4-3b0e-5d0a-9a64-7f0f0c9d2b11';
 
 /** `paymasterId` of the Paymaster object: unchanged after a restore or re-creation with the same name. */
-export function paymasterIdOf(tenant: Tenant, objectName: string): string {
-  return idOf(tenant, 'Paymaster', objectName);
+export function derivePaymasterId(tenant: Tenant, objectName: string): string {
+  return deriveId(tenant, 'Paymaster', objectName);
 }
 
 /** `_id` of the PaymasterPolicy object. */
-export function policyIdOf(tenant: Tenant, objectName: string): string {
-  return idOf(tenant, 'PaymasterPolicy', objectName);
+export function derivePolicyId(tenant: Tenant, objectName: string): string {
+  return deriveId(tenant, 'PaymasterPolicy', objectName);
 }
 
 /** Of the kinds whose objects usage and statements name by their ids. */
-export const objectIdOf = { Paymaster: paymasterIdOf, PaymasterPolicy: policyIdOf } as const;
+export const deriveObjectId = { Paymaster: derivePaymasterId, PaymasterPolicy: derivePolicyId } as const;
 
 /** `_id` of a SmartContract object in the policy list. */
-export function contractIdOf(tenant: Tenant, objectName: string): string {
-  return idOf(tenant, 'SmartContract', objectName);
+export function deriveContractId(tenant: Tenant, objectName: string): string {
+  return deriveId(tenant, 'SmartContract', objectName);
 }
 
 /** Under which an Organisation's budget counts; by its name, so that one made again goes on. */
-export function budgetIdOf(tenant: Tenant, name: string): string {
-  return idOf(tenant, 'Budget', name);
+export function deriveBudgetId(tenant: Tenant, name: string): string {
+  return deriveId(tenant, 'Budget', name);
 }
 
 /** Of a receiver of an Organisation's notifications; what it gets is signed with a key of this id. */
-export function notificationIdOf(tenant: Tenant, name: string): string {
-  return idOf(tenant, 'Notification', name);
+export function deriveNotificationId(tenant: Tenant, name: string): string {
+  return deriveId(tenant, 'Notification', name);
 }
 
 /** `organisationId` of policy records. */
-export function organisationIdOf(tenant: Tenant): string {
-  return idOf(tenant, 'Organisation', tenant);
+export function deriveOrganisationId(tenant: Tenant): string {
+  return deriveId(tenant, 'Organisation', tenant);
 }
 
 // Kubernetes names contain no slash, so three names joined by slashes identify one object only.
-function idOf(tenant: Tenant, kind: string, objectName: string): string {
+function deriveId(tenant: Tenant, kind: string, objectName: string): string {
   return uuidv5(`${tenant}/${kind}/${objectName}`, root);
 }

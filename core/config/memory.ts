@@ -39,7 +39,7 @@ type PolicyKey = { readonly policyId: string; readonly keyGeneration: number };
 const maxGone = 100;
 
 /** The key generation in force: re-creating an object without a generation must not bring a rotated key back. */
-export function keyGenerationOf(
+export function currentKeyGeneration(
   spec: { readonly keyGeneration?: number },
   memory: Pick<PaymasterMemory, 'keyGeneration'> | undefined,
 ): number {
@@ -122,7 +122,7 @@ function rememberedKeys(present: readonly PolicyKey[], had: readonly PolicyKey[]
 function ending(cycle: RememberedCycle, now: EpochMs): RememberedCycle & { readonly until: EpochMs } {
   const { until } = cycle;
   if (until !== undefined) return { ...cycle, until };
-  return { ...cycle, until: limitWindowAt(runningOf(cycle, now), now).until };
+  return { ...cycle, until: limitWindowAt(toRunningCycle(cycle, now), now).until };
 }
 
 function endingLast(
@@ -133,6 +133,6 @@ function endingLast(
   return lasting.toSorted((a, b) => b.until - a.until).slice(0, maxGone);
 }
 
-function runningOf({ startTime, durationMs, calendar }: RecordedCycle, now: EpochMs): LimitCycle {
+function toRunningCycle({ startTime, durationMs, calendar }: RecordedCycle, now: EpochMs): LimitCycle {
   return { startMs: parseInstant(startTime) ?? now, ...given({ durationMs, calendar }) };
 }

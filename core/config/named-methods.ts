@@ -1,8 +1,8 @@
 import { methodsNamedBy } from '../policy/derived.js';
 import {
   addMethod,
-  nameOf,
-  signatureOf,
+  methodName,
+  toSignature,
   type NamedMethod,
   type NamedMethods,
 } from '../policy/methods/methods.js';
@@ -21,16 +21,16 @@ export function* namedMethods(
   const named = new Set(policies.flatMap(({ spec }) => methodsNamedBy(spec)));
   const known = new Map<string, NamedMethod>();
   if (named.size === 0) return known;
-  const names = new Set([...named].map(nameOf));
+  const names = new Set([...named].map(methodName));
   const seen = new Set<string>();
   for (const { accepted, declarations } of contracts) {
     yield;
     if (accepted.status !== 'True') continue;
     for (const declaration of declarations) {
       // Most contracts of a paymaster are alike.
-      if (!names.has(nameOf(declaration)) || seen.has(declaration)) continue;
+      if (!names.has(methodName(declaration)) || seen.has(declaration)) continue;
       yield;
-      if (!named.has(signatureOf(declaration))) continue;
+      if (!named.has(toSignature(declaration))) continue;
       seen.add(declaration);
       addMethod(known, declaration);
     }

@@ -6,7 +6,7 @@ export const passHeader = 'x-paymaster-pass';
 
 const lifeMs = 60_000;
 /** Clocks of pods differ by seconds: a pass that seems to live longer than this is not one of ours. */
-const longestMs = 2 * lifeMs;
+const maxMs = 2 * lifeMs;
 
 /**
  * How the dashboard tells a JSON-RPC server that its caller may see explanations of one paymaster. The dashboard has checked whose the
@@ -32,7 +32,7 @@ export function createPasses({
     admits(paymasterId: string, pass: string): boolean {
       const [, end = '', mac = ''] = /^([0-9]{1,15})\.([\w-]{43})$/.exec(pass) ?? [];
       const leftMs = Number(end) - clock.now();
-      if (mac === '' || leftMs <= 0 || leftMs > longestMs) return false;
+      if (mac === '' || leftMs <= 0 || leftMs > maxMs) return false;
       return [masterKeys.webhook, masterKeys.webhookPrevious].some(
         (key) => key !== undefined && isEqual(seal(key, paymasterId, end), mac),
       );

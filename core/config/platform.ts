@@ -18,7 +18,7 @@ export const openPlatform: PlatformDefaults = { quotas: {}, defaultContractActio
 export type Quota = { readonly count: number; readonly where: string };
 
 /** Undefined: no quota. */
-export function quotaOf(
+export function findQuota(
   organisation: Organisation | undefined,
   platform: Pick<PlatformDefaults, 'quotas'>,
   name: keyof Quotas,
@@ -37,6 +37,6 @@ export function quotaExceeded({ count, where }: Quota, what: string): Finding {
 }
 
 /** Each quota of the Organisation, else the platform's; absent: no quota. */
-export function quotasOf(organisation: Organisation | undefined, platform: PlatformDefaults): Quotas {
+export function mergeQuotas(organisation: Organisation | undefined, platform: PlatformDefaults): Quotas {
   return { ...platform.quotas, ...organisation?.spec.quotas };
 }

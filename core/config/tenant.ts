@@ -8,19 +8,19 @@ import type { Paymaster } from '../resources/paymaster.js';
  */
 export type Tenant = string;
 
-export function tenantOf(namespace: string, generation = 1): Tenant {
+export function toTenant(namespace: string, generation = 1): Tenant {
   return generation === 1 ? namespace : `${namespace}@${generation}`;
 }
 
 export function tenantOfOrganisation({ spec }: Organisation): Tenant {
-  return tenantOf(spec.namespace, spec.tenantGeneration);
+  return toTenant(spec.namespace, spec.tenantGeneration);
 }
 
 /**
  * The tenant generation for which a Paymaster is served: while no Organisation names its namespace, the last known
  * one.
  */
-export function tenantGenerationOf(
+export function findTenantGeneration(
   paymaster: Pick<Paymaster, 'status'>,
   organisation: Organisation | undefined,
 ): number {

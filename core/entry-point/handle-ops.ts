@@ -6,7 +6,7 @@ import type { FinalUserOperation } from './user-operation.js';
 export type MinedUserOperation = FinalUserOperation & { readonly paymasterAndData: Hex };
 
 /** At most this many operations of a bundle are read: lists of a bundle that was never mined could hold very many offsets into the same bytes. */
-const mostOperations = 100_000;
+const maxOperations = 100_000;
 
 type Shape = { readonly isPacked: boolean; readonly isAggregated: boolean };
 
@@ -103,7 +103,7 @@ function senderAt(data: CallData, at: bigint): AddressKey {
 /** The EntryPoint reverts for such call data. */
 class Refused extends Error {}
 
-const mostLength = (1n << 64n) - 1n;
+const maxLength = (1n << 64n) - 1n;
 const wrapped = (value: bigint): bigint => BigInt.asUintN(256, value);
 const signed = (value: bigint): bigint => BigInt.asIntN(256, value);
 
@@ -136,7 +136,7 @@ class CallData {
   /** The array that is the first argument. */
   argument(): { readonly begin: bigint; readonly length: bigint } {
     const offset = this.word(4n);
-    if (offset > mostLength) throw new Refused();
+    if (offset > maxLength) throw new Refused();
     const at = 4n + offset;
     if (at + 31n >= this.#size) throw new Refused();
     return this.#span(at, 32n);
@@ -154,7 +154,7 @@ class CallData {
   ): Iterable<bigint> {
     for (let index = 0n; index < length; index += 1n) {
       this.#operations += 1;
-      if (this.#operations > mostOperations) throw new Refused();
+      if (this.#operations > maxOperations) throw new Refused();
       yield this.#tail(begin, begin + 32n * index, size);
     }
   }
@@ -175,7 +175,7 @@ class CallData {
   #span(at: bigint, size: bigint): { readonly begin: bigint; readonly length: bigint } {
     const length = this.word(at);
     const begin = wrapped(at + 32n);
-    if (length > mostLength || signed(begin) > signed(this.#size - length * size)) throw new Refused();
+    if (length > maxLength || signed(begin) > signed(this.#size - length * size)) throw new Refused();
     return { begin, length };
   }
 }

@@ -74,10 +74,10 @@ const unfinedGas = 40_000n;
 
 /** A tenth of each, and nothing for an amount of up to 40,000: the fine of EntryPoint 0.8 and 0.9. */
 export function fineAboveThreshold(unusedCall: bigint, unusedPostOp: bigint): bigint {
-  return fineOf(unusedCall) + fineOf(unusedPostOp);
+  return computeFine(unusedCall) + computeFine(unusedPostOp);
 }
 
-function fineOf(unused: bigint): bigint {
+function computeFine(unused: bigint): bigint {
   return unused <= unfinedGas ? 0n : unused / 10n;
 }
 

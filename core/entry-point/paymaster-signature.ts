@@ -13,8 +13,8 @@ const magic = paymasterSignatureMagic.slice(2);
 /** Length and magic, in bytes. */
 const suffixSize = 10;
 /** The head of `paymasterAndData` and the suffix; the EntryPoint does not look for the magic in fewer bytes. */
-const leastSize = 52 + suffixSize;
-const longestSignature = 0xffff;
+const minSize = 52 + suffixSize;
+const maxSignatureSize = 0xffff;
 
 /** What the EntryPoint finds at the end of `paymasterAndData`. */
 export type PaymasterTail =
@@ -28,11 +28,11 @@ export type PaymasterTail =
 /** Reads `paymasterAndData` (lowercase) as EntryPoint 0.9 does. */
 export function splitPaymasterSignature(paymasterAndData: Hex): PaymasterTail {
   const size = hexSize(paymasterAndData);
-  if (size < leastSize || !paymasterAndData.endsWith(magic)) return { kind: 'none' };
+  if (size < minSize || !paymasterAndData.endsWith(magic)) return { kind: 'none' };
   const end = paymasterAndData.length - 2 * suffixSize;
   const length = Number.parseInt(paymasterAndData.slice(end, end + 4), 16);
   if (length === 0) return { kind: 'none' };
-  if (length > size - leastSize) return { kind: 'tooLong' };
+  if (length > size - minSize) return { kind: 'tooLong' };
   const start = end - 2 * length;
   return {
     kind: 'signature',
@@ -47,8 +47,8 @@ export function splitPaymasterSignature(paymasterAndData: Hex): PaymasterTail {
  */
 export function joinPaymasterSignature(data: Hex, signature: Hex): Hex {
   const length = hexSize(signature);
-  if (length < 1 || length > longestSignature)
-    throw new RangeError(`a paymaster signature must have 1 to ${longestSignature} bytes, got ${length}`);
+  if (length < 1 || length > maxSignatureSize)
+    throw new RangeError(`a paymaster signature must have 1 to ${maxSignatureSize} bytes, got ${length}`);
   return `${data}${signature.slice(2)}${length.toString(16).padStart(4, '0')}${magic}`;
 }
 

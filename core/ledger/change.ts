@@ -38,7 +38,7 @@ export type ChangeWrite = {
 };
 
 /**
- * By path, such as `spec.funding.address`. `shown` is the value as JSON, without secrets and cut at {@link mostShown} characters; `mark`
+ * By path, such as `spec.funding.address`. `shown` is the value as JSON, without secrets and cut at {@link maxShownLength} characters; `mark`
  * tells such a value from another that looks alike.
  */
 export type Fields = Readonly<Record<string, Shown>>;
@@ -71,9 +71,9 @@ export type ChangeQuery = {
 /** The newest first. `next`: the value of `before` for the next page. */
 export type ChangePage = { readonly changes: readonly Change[]; readonly next: RecordId | undefined };
 
-export const mostShown = 256;
+export const maxShownLength = 256;
 /** Characters of all values of a change; fields beyond are named in one that says how many there are. */
-const mostOfChange = 4_096;
+const maxChangeLength = 4_096;
 
 /** What a write changes; the whole object when it is new or gone. */
 export function changedFields(before: Fields | undefined, after: Fields | undefined): readonly FieldChange[] {
@@ -83,7 +83,7 @@ export function changedFields(before: Fields | undefined, after: Fields | undefi
     return old?.shown !== now?.shown || old?.mark !== now?.mark;
   });
   const fields: FieldChange[] = [];
-  let room = mostOfChange;
+  let room = maxChangeLength;
   for (const field of changed) {
     const [old = null, now = null] = [before?.[field]?.shown, after?.[field]?.shown];
     room -= field.length + (old?.length ?? 0) + (now?.length ?? 0);

@@ -4,7 +4,7 @@
  *
  * Guarantees (both stores pass one suite):
  * - The last name of an id counts.
- * - An organisation has at most {@link mostNames} of a kind; further ids get none.
+ * - An organisation has at most {@link maxNames} of a kind; further ids get none.
  * - Every method throws DomainError UNAVAILABLE when the database cannot answer.
  */
 export type ObjectNames = {
@@ -25,4 +25,4 @@ export type ObjectName = {
   readonly shown: string;
 };
 
-export const mostNames = 10_000;
+export const maxNames = 10_000;

@@ -6,7 +6,7 @@ import type { Decision, RecordId, Reversal, Settlement } from './record.js';
  * ids order them. A reversal takes back the settlement before it, if one stands. A settlement while one stands
  * replaces it, because the follower knew more when it made it. `takenBack`: settlements that a reorganisation took back.
  */
-export function outcomeOf(endings: Iterable<Settlement | Reversal>) {
+export function findOutcome(endings: Iterable<Settlement | Reversal>) {
   /** The one that stands. */
   let settlement: Settlement | undefined;
   let takenBack = 0;

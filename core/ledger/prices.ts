@@ -20,18 +20,18 @@ export type PriceQuery = {
 };
 
 /** An hour without a price has the nearest earlier one, if that is not older than this at the begin of the hour. */
-const mostPriceAgeMs = 6 * rollupUnits.hour;
+const maxPriceAgeMs = 6 * rollupUnits.hour;
 
 export type Prices = (chainId: number, at: EpochMs) => HourPrice | undefined;
 
 /** Undefined: no price may be used, which is never 0. */
-export function pricesOf(recorded: readonly HourPrice[]): Prices {
+export function createPrices(recorded: readonly HourPrice[]): Prices {
   const byHour = new Map(recorded.map((price) => [`${price.chainId} ${price.hour}`, price]));
   return (chainId, at) => {
     const hour: number = startOf(at, 'hour');
-    for (let back = hour; back >= hour - mostPriceAgeMs - rollupUnits.hour; back -= rollupUnits.hour) {
+    for (let back = hour; back >= hour - maxPriceAgeMs - rollupUnits.hour; back -= rollupUnits.hour) {
       const price = byHour.get(`${chainId} ${back}`);
-      if (price !== undefined) return hour - price.at <= mostPriceAgeMs ? price : undefined;
+      if (price !== undefined) return hour - price.at <= maxPriceAgeMs ? price : undefined;
     }
     return undefined;
   };
@@ -39,7 +39,7 @@ export function pricesOf(recorded: readonly HourPrice[]): Prices {
 
 /** What is needed for a range: prices of earlier hours count too. */
 export function pricesFor({ chainIds, from, to }: PriceQuery): PriceQuery {
-  const first = Math.max(0, startOf(from, 'hour') - mostPriceAgeMs - rollupUnits.hour) as EpochMs;
+  const first = Math.max(0, startOf(from, 'hour') - maxPriceAgeMs - rollupUnits.hour) as EpochMs;
   return { chainIds, from: first, to };
 }
 

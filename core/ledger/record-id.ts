@@ -19,7 +19,7 @@ export function recordTime(id: RecordId): EpochMs {
 }
 
 /** Lowest id of a time: every record of that millisecond or later has a higher one, every earlier record a lower one. */
-export function lowestRecordId(at: EpochMs): RecordId {
+export function minRecordId(at: EpochMs): RecordId {
   const hex = Math.max(0, Math.min(at, 2 ** 48 - 1))
     .toString(16)
     .padStart(12, '0');

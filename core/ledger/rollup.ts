@@ -5,7 +5,7 @@ import { isPromise } from './outcome.js';
 import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment, DecidedCall } from './record.js';
 import {
   decisionShares,
-  partOf,
+  shareOfAmount,
   separateShares,
   sharesWithoutDecision,
   type RollupDimension,
@@ -74,7 +74,7 @@ type Alike = {
   readonly senders: Map<AddressKey, MutableSender>;
 };
 /** So many are kept per paymaster, so that decisions that are all different cost little more. */
-const mostAlike = 8;
+const maxAlike = 8;
 type Owner = { readonly organisation: string; readonly paymasterId: string };
 type Counts = Partial<Omit<Amounts, 'tokens'>>;
 type Change = Counts & { readonly token?: TokenPayment };
@@ -87,15 +87,15 @@ export function createTally() {
   /** By paymaster. Thousands of decisions differ only in what they do not count by. */
   const alike = new Map<string, Alike[]>();
 
-  function deltasOf(
+  function ensureDeltas(
     { organisation, paymasterId }: Owner,
     minute: EpochMs,
     shares: readonly Share[],
   ): readonly MutableRollup[] {
-    const sums = entryOf(rollups, `${minute}\n${organisation}\n${paymasterId}`, () => new Map());
+    const sums = ensureEntry(rollups, `${minute}\n${organisation}\n${paymasterId}`, () => new Map());
     return shares.map(({ dimension, value }) => {
-      const values = entryOf(sums, dimension, () => new Map<string, MutableRollup>());
-      return entryOf(values, value, () => ({
+      const values = ensureEntry(sums, dimension, () => new Map<string, MutableRollup>());
+      return ensureEntry(values, value, () => ({
         minute,
         organisation,
         paymasterId,
@@ -107,30 +107,30 @@ export function createTally() {
   }
 
   function add(owner: Owner, at: EpochMs, shares: readonly Share[], change: Change): void {
-    const deltas = deltasOf(owner, startOf(at, 'minute'), shares);
+    const deltas = ensureDeltas(owner, startOf(at, 'minute'), shares);
     for (const [i, share] of shares.entries()) addChange(deltas[i]!.amounts, change, share);
   }
 
-  function alikeOf(decision: CountedDecision, minute: EpochMs): Alike {
+  function ensureAlike(decision: CountedDecision, minute: EpochMs): Alike {
     const { organisation, paymasterId } = decision;
-    const known = entryOf(alike, paymasterId, (): Alike[] => []);
+    const known = ensureEntry(alike, paymasterId, (): Alike[] => []);
     for (const one of known) if (one.minute === minute && countsAlike(one.first, decision)) return one;
-    const shares = sharesOf(decision);
-    const deltas = deltasOf(decision, minute, shares);
+    const shares = listShares(decision);
+    const deltas = ensureDeltas(decision, minute, shares);
     const day = startOf(minute, 'day');
-    const ofDay = entryOf(
+    const ofDay = ensureEntry(
       senders,
       `${day}\n${organisation}\n${paymasterId}`,
       () => new Map<AddressKey, MutableSender>(),
     );
     const made: Alike = { first: decision, minute, day, shares, deltas, senders: ofDay };
-    if (known.length === mostAlike) known.shift();
+    if (known.length === maxAlike) known.shift();
     known.push(made);
     return made;
   }
 
   function addOperation(decision: CountedDecision, at: EpochMs, change: Change): void {
-    const { shares, deltas, day, senders: ofDay } = alikeOf(decision, startOf(at, 'minute'));
+    const { shares, deltas, day, senders: ofDay } = ensureAlike(decision, startOf(at, 'minute'));
     for (let i = 0; i < shares.length; i += 1) addChange(deltas[i]!.amounts, change, shares[i]);
     const { organisation, paymasterId, sender } = decision;
     let delta = ofDay.get(sender);
@@ -141,7 +141,7 @@ export function createTally() {
     addChange(delta.amounts, change);
   }
 
-  function sharesOf(decision: CountedDecision): readonly Share[] {
+  function listShares(decision: CountedDecision): readonly Share[] {
     return [...separateShares(decision), ...decisionShares(decision)];
   }
 
@@ -211,7 +211,7 @@ function minedChange({ success, actualGasCostWei, token }: MinedFacts, sign: Sig
 }
 
 function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
-  const part = (amount: bigint): bigint => (share === undefined ? amount : partOf(amount, share));
+  const part = (amount: bigint): bigint => (share === undefined ? amount : shareOfAmount(amount, share));
   sum.asks += change.asks ?? 0;
   sum.sponsored += change.sponsored ?? 0;
   sum.refused += change.refused ?? 0;
@@ -224,7 +224,7 @@ function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
   if (token !== undefined) addToken(sum, token.address, { ...token, amount: part(token.amount) });
 }
 
-function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+function ensureEntry<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   const known = map.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -13,7 +13,7 @@ export const noValue = '(none)';
 const otherValue = 'other';
 
 /** In characters. Names of methods come from tenants' ABIs, and keys of databases are bounded. */
-const longestValue = 200;
+const maxValueLength = 200;
 
 /** The part that a value has in an operation: it counts there once, with `calls` of `of` parts of the money. */
 export type Share = {
@@ -36,10 +36,10 @@ export type Operation = {
 /** A sum for each of paymaster, chain, mode and reason. */
 export function separateShares({ paymasterId, chainId, mode, reason }: Operation): readonly Share[] {
   return [
-    whole('paymaster', paymasterId),
-    whole('chain', String(chainId)),
-    whole('mode', mode ?? noValue),
-    whole('reason', reason ?? noValue),
+    wholeShare('paymaster', paymasterId),
+    wholeShare('chain', String(chainId)),
+    wholeShare('mode', mode ?? noValue),
+    wholeShare('reason', reason ?? noValue),
   ];
 }
 
@@ -48,27 +48,27 @@ export function decisionShares(
   decision: Pick<Decision, 'policies' | 'calls' | 'chainId' | 'contract' | 'fundingAddress'>,
 ): readonly Share[] {
   const { policies, calls } = decision;
-  const policyIds = idsOf(policies, (effect) => effect === 'counted' || effect === 'refused');
-  const wouldRefuse = idsOf(policies, (effect) => effect === 'would_refuse');
-  const campaigns = idsOf(policies, (effect) => effect === 'campaign');
-  const keys = idsOf(policies, (effect) => effect === 'key');
+  const policyIds = listPolicyIds(policies, (effect) => effect === 'counted' || effect === 'refused');
+  const wouldRefuse = listPolicyIds(policies, (effect) => effect === 'would_refuse');
+  const campaigns = listPolicyIds(policies, (effect) => effect === 'campaign');
+  const keys = listPolicyIds(policies, (effect) => effect === 'key');
   // A wallet pays from its balance in the contract, and the contract from its deposit.
   const accounts = new Set([
     accountValue(decision),
     accountValue({ ...decision, fundingAddress: undefined }),
   ]);
   return [
-    ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
-    ...[...wouldRefuse].map((id) => whole('wouldRefuse', id)),
-    ...[...campaigns].map((name) => whole('campaign', name)),
-    ...[...keys].map((name) => whole('key', name)),
+    ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => wholeShare('policy', id)),
+    ...[...wouldRefuse].map((id) => wholeShare('wouldRefuse', id)),
+    ...[...campaigns].map((name) => wholeShare('campaign', name)),
+    ...[...keys].map((name) => wholeShare('key', name)),
     ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
     ...byCall('method', calls, methodValue),
-    ...[...accounts].flatMap((account) => (account === undefined ? [] : [whole('account', account)])),
+    ...[...accounts].flatMap((account) => (account === undefined ? [] : [wholeShare('account', account)])),
   ];
 }
 
-function idsOf(
+function listPolicyIds(
   policies: readonly DecidedPolicy[],
   isMeant: (effect: DecidedPolicy['effect']) => boolean,
 ): ReadonlySet<string> {
@@ -77,11 +77,11 @@ function idsOf(
 
 /** The same for an operation without a decision. */
 export const sharesWithoutDecision: readonly Share[] = (['policy', 'contract', 'method'] as const).map(
-  (dimension) => whole(dimension, noValue),
+  (dimension) => wholeShare(dimension, noValue),
 );
 
 /** Its part of an amount; the parts of all values of a dimension add up to it, policies aside. */
-export function partOf(amount: bigint, { calls, of, hasFirst }: Share): bigint {
+export function shareOfAmount(amount: bigint, { calls, of, hasFirst }: Share): bigint {
   if (of === 1) return amount;
   const [parts, all] = [BigInt(calls), BigInt(of)];
   return (amount / all) * parts + (hasFirst ? amount % all : 0n);
@@ -102,10 +102,10 @@ export function accountValue(
 function methodValue({ contractId, name, selector }: DecidedCall): string {
   const method = name ?? (selector === '0x' ? selector : undefined);
   if (contractId === undefined || method === undefined) return otherValue;
-  return `${contractId}:${method}`.slice(0, longestValue);
+  return `${contractId}:${method}`.slice(0, maxValueLength);
 }
 
-function whole(dimension: RollupDimension, value: string): Share {
+function wholeShare(dimension: RollupDimension, value: string): Share {
   return { dimension, value, calls: 1, of: 1, hasFirst: true };
 }
 
@@ -115,8 +115,8 @@ function byCall(
   valueOf: (call: DecidedCall) => string,
 ): readonly Share[] {
   const [first] = calls;
-  if (first === undefined) return [whole(dimension, noValue)];
-  if (calls.length === 1) return [whole(dimension, valueOf(first))];
+  if (first === undefined) return [wholeShare(dimension, noValue)];
+  if (calls.length === 1) return [wholeShare(dimension, valueOf(first))];
   const counts = new Map<string, number>();
   for (const call of calls) counts.set(valueOf(call), (counts.get(valueOf(call)) ?? 0) + 1);
   return [...counts].map(([value, count]) => ({

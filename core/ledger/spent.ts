@@ -20,7 +20,7 @@ export type SpentRow = {
 };
 
 /** More are not answered. */
-export const mostSpent = 100_000;
+export const maxSpentRows = 100_000;
 
 /** Dollars by {@link spentName}. `groupOf`: the group of a row of usage. */
 export function dollarsOfUsage(

@@ -22,7 +22,7 @@ export type AccountMovements = {
   readonly closing: BalanceAt | undefined;
   /** By kind, paymaster and hour. */
   readonly sums: readonly MovementSum[];
-  /** Deposits and withdrawals, the oldest first; at most {@link mostTransfers}. */
+  /** Deposits and withdrawals, the oldest first; at most {@link maxTransfers}. */
   readonly transfers: readonly Transfer[];
   /** Of the contract, in the order of blocks. */
   readonly covered: readonly Pick<CoveredBlocks, 'fromBlock' | 'toBlock'>[];
@@ -46,13 +46,13 @@ export type Transfer = Pick<Movement, 'at' | 'blockNumber' | 'transactionHash' |
   readonly kind: 'deposit' | 'withdrawal';
 };
 
-export const mostTransfers = 1_000;
+export const maxTransfers = 1_000;
 
 /** An amount, and what it was worth when it moved. */
 export type Worth = { readonly wei: bigint; readonly dollars: Dollars; readonly count: number };
 
 /** What an account held, and why it changed: `closing = opening + deposits − withdrawals − mined − losses − burnt + others`. */
-export type AccountStatement = Readonly<ReturnType<typeof statementOf>>;
+export type AccountStatement = Readonly<ReturnType<typeof createStatement>>;
 
 type PaymasterShare = { readonly mined: Worth; readonly losses: Worth };
 
@@ -65,7 +65,7 @@ export const missingBalances = {
 type MissingBalance = keyof typeof missingBalances;
 
 /** `isOwn`: whether the statement may name the paymaster. `now`: of the chain's settled blocks, or of the clock. */
-export function statementOf(
+export function createStatement(
   facts: AccountMovements,
   {
     to,
@@ -81,7 +81,7 @@ export function statementOf(
 ) {
   const { account, sums, closing, transfers } = facts;
   const opening = facts.opening ?? facts.first;
-  const worthOf = (
+  const sumWorth = (
     kinds: readonly MovementSum['kind'][],
     isMeant: (sum: MovementSum) => boolean = () => true,
   ) =>
@@ -95,15 +95,15 @@ export function statementOf(
         }),
         { wei: 0n, dollars: noDollars, count: 0 },
       );
-  const shareOf = (isMeant: (sum: MovementSum) => boolean): PaymasterShare => ({
-    mined: worthOf(['mined'], isMeant),
-    losses: worthOf(['loss'], isMeant),
+  const sumShare = (isMeant: (sum: MovementSum) => boolean): PaymasterShare => ({
+    mined: sumWorth(['mined'], isMeant),
+    losses: sumWorth(['loss'], isMeant),
   });
   const byPaymaster = sums.filter(({ kind }) => kind === 'mined' || kind === 'loss');
   const ids = [...new Set(byPaymaster.filter(isOwn).map(({ paymasterId }) => paymasterId))].toSorted();
-  const deposits = worthOf(['deposit']);
-  const withdrawals = worthOf(['withdrawal']);
-  const all = { mined: worthOf(['mined']), losses: worthOf(['loss']), burnt: worthOf(['burnt']) };
+  const deposits = sumWorth(['deposit']);
+  const withdrawals = sumWorth(['withdrawal']);
+  const all = { mined: sumWorth(['mined']), losses: sumWorth(['loss']), burnt: sumWorth(['burnt']) };
   const expected =
     opening &&
     opening.balanceWei + deposits.wei - withdrawals.wei - all.mined.wei - all.losses.wei - all.burnt.wei;
@@ -124,9 +124,9 @@ export function statementOf(
     /** Of own paymasters, and of all others together. */
     paymasters: ids.map((paymasterId) => ({
       paymasterId,
-      ...shareOf((sum) => sum.paymasterId === paymasterId && isOwn(sum)),
+      ...sumShare((sum) => sum.paymasterId === paymasterId && isOwn(sum)),
     })),
-    otherPaymasters: shareOf((sum) => !isOwn(sum)),
+    otherPaymasters: sumShare((sum) => !isOwn(sum)),
     /** What nothing explains. */
     others: closing && expected !== undefined ? closing.balanceWei - expected : undefined,
     /** Deposits whose amount no node could show: it is in `others`. */

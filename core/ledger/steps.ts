@@ -39,9 +39,9 @@ type Span = Range & { readonly unit: RollupUnit };
  * The fewest roll-ups that make up a range of whole minutes: days in its middle (not for rows of an hour), hours up to them, minutes at
  * its edges, or minutes alone for rows of a minute. The spans do not overlap; they are in the order of time, and none is empty.
  */
-export function spansOf({ from, to }: Range, step: UsageStep): readonly Span[] {
+export function listSpans({ from, to }: Range, step: UsageStep): readonly Span[] {
   const hours = step === 'minute' ? undefined : within({ from, to }, 'hour');
-  if (hours === undefined) return kept([{ unit: 'minute', from, to }]);
+  if (hours === undefined) return dropEmpty([{ unit: 'minute', from, to }]);
   const days = step === 'hour' ? undefined : within(hours, 'day');
   const middle: Span[] =
     days === undefined
@@ -51,7 +51,11 @@ export function spansOf({ from, to }: Range, step: UsageStep): readonly Span[] {
           { unit: 'day', ...days },
           { unit: 'hour', from: days.to, to: hours.to },
         ];
-  return kept([{ unit: 'minute', from, to: hours.from }, ...middle, { unit: 'minute', from: hours.to, to }]);
+  return dropEmpty([
+    { unit: 'minute', from, to: hours.from },
+    ...middle,
+    { unit: 'minute', from: hours.to, to },
+  ]);
 }
 
 /** The whole units within a range. */
@@ -62,6 +66,6 @@ function within({ from, to }: Range, unit: RollupUnit): Range | undefined {
   return first < last ? { from: first, to: last } : undefined;
 }
 
-function kept(spans: readonly Span[]): readonly Span[] {
+function dropEmpty(spans: readonly Span[]): readonly Span[] {
   return spans.filter(({ from, to }) => from < to);
 }

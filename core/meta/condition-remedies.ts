@@ -1,7 +1,7 @@
 import { errorCodes } from '../error-codes.js';
 
 /** What to do about a condition with a reason, written `Type/Reason`; undefined: nothing. */
-export function remedyOf(condition: string): string | undefined {
+export function conditionRemedy(condition: string): string | undefined {
   return remedies[condition];
 }
 

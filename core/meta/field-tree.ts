@@ -14,13 +14,13 @@ export function isTextMap(value: unknown): value is Record<string, string> {
 }
 
 /** Every leaf below `value` with its path; members that are `undefined` count as absent, as in JSON. */
-export function leavesOf(value: Tree, prefix: FieldPath = []): Leaf[] {
+export function listLeaves(value: Tree, prefix: FieldPath = []): Leaf[] {
   return Object.entries(value)
     .filter(([, child]) => child !== undefined)
     .flatMap(([name, child]) => {
       const path = [...prefix, name];
       return isObject(child) && Object.keys(child).length > 0
-        ? leavesOf(child, path)
+        ? listLeaves(child, path)
         : [{ path, value: child }];
     });
 }
@@ -113,7 +113,7 @@ export class PathSet {
 
   constructor(paths: Iterable<string>) {
     this.#paths = new Set(paths);
-    for (const path of this.#paths) for (const ancestor of ancestorsOf(path)) this.#above.add(ancestor);
+    for (const path of this.#paths) for (const ancestor of listAncestors(path)) this.#above.add(ancestor);
   }
 
   has(path: string): boolean {
@@ -125,11 +125,11 @@ export class PathSet {
   }
 
   hasAtOrAbove(path: string): boolean {
-    return this.#paths.has(path) || ancestorsOf(path).some((ancestor) => this.#paths.has(ancestor));
+    return this.#paths.has(path) || listAncestors(path).some((ancestor) => this.#paths.has(ancestor));
   }
 }
 
-function ancestorsOf(key: string): string[] {
+function listAncestors(key: string): string[] {
   const path = pathOfKey(key);
   return path.slice(1).map((_, index) => pathKey(path.slice(0, index + 1)));
 }

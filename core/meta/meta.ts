@@ -79,7 +79,7 @@ export function parseKey(text: string): ObjectKey {
   return slash === -1 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-export function keyOf(object: { readonly metadata: ObjectMeta }): ObjectKey {
+export function objectKey(object: { readonly metadata: ObjectMeta }): ObjectKey {
   const { name, namespace } = object.metadata;
   return namespace === undefined ? { name } : { namespace, name };
 }

@@ -3,7 +3,7 @@ import {
   fromFieldsV1,
   getAt,
   isSameJson,
-  leavesOf,
+  listLeaves,
   pathKey,
   PathSet,
   pathOfKey,
@@ -46,26 +46,26 @@ export type ApplyOutcome = {
 
 export function applyFields(input: ApplyInput): ApplyOutcome {
   const { live, managedFields, manager, fields, force, time } = input;
-  const wanted = new Map(leavesOf(fields).map((leaf) => [pathKey(leaf.path), leaf.value]));
-  const others = managedFields.filter((entry) => !isEntryOf(entry, manager));
+  const wanted = new Map(listLeaves(fields).map((leaf) => [pathKey(leaf.path), leaf.value]));
+  const others = managedFields.filter((entry) => !isAppliedBy(entry, manager));
 
   const disputed = new Set(
     [...wanted].filter(([key, value]) => isChange(live, pathOfKey(key), value)).map(([key]) => key),
   );
   const conflicts = others.flatMap((entry) =>
-    pathsOf(entry)
+    listPaths(entry)
       .filter((key) => disputed.has(key))
       .map((key) => ({ field: formatPath(pathOfKey(key)), manager: entry.manager })),
   );
   if (conflicts.length > 0 && !force) return { live, managedFields, conflicts };
 
   const remaining = others.map((entry) => without(entry, disputed)).filter((entry) => entry !== undefined);
-  const previous = managedFields.find((entry) => isEntryOf(entry, manager));
+  const previous = managedFields.find((entry) => isAppliedBy(entry, manager));
   const mine = entryFor(manager, [...wanted.keys()], previous, time);
   const entries = mine === undefined ? remaining : [...remaining, mine];
 
-  const dropped = previous === undefined ? [] : pathsOf(previous).filter((key) => !wanted.has(key));
-  const pruned = prune(live, dropped, entries.flatMap(pathsOf));
+  const dropped = previous === undefined ? [] : listPaths(previous).filter((key) => !wanted.has(key));
+  const pruned = prune(live, dropped, entries.flatMap(listPaths));
   return { live: write(pruned, wanted), managedFields: inOrder(entries, managedFields), conflicts: [] };
 }
 
@@ -90,16 +90,16 @@ function prune(live: Tree, dropped: readonly string[], stillOwned: readonly stri
   );
 }
 
-function isEntryOf(entry: ManagedFields, manager: string): boolean {
+function isAppliedBy(entry: ManagedFields, manager: string): boolean {
   return entry.manager === manager && entry.operation === 'Apply' && entry.subresource === undefined;
 }
 
-export function pathsOf(entry: ManagedFields): string[] {
+export function listPaths(entry: ManagedFields): string[] {
   return entry.fieldsV1 === undefined || entry.subresource !== undefined ? [] : fromFieldsV1(entry.fieldsV1);
 }
 
 function without(entry: ManagedFields, taken: ReadonlySet<string>): ManagedFields | undefined {
-  const paths = pathsOf(entry);
+  const paths = listPaths(entry);
   const left = paths.filter((key) => !taken.has(key));
   if (left.length === paths.length) return entry;
   return left.length === 0 ? undefined : { ...entry, fieldsV1: toFieldsV1(left) };

@@ -59,7 +59,7 @@ export function compare(
   const posts: Post[] = [];
   const told: { [E in EventName]?: Entries } = {};
   for (const event of wanted) {
-    const entries = known(before[event], now);
+    const entries = clampToNow(before[event], now);
     if (unknown.has(event)) {
       told[event] = entries;
       continue;
@@ -80,7 +80,7 @@ export function compare(
     ): void => {
       if (of.length === 0) return;
       const what = of.map(({ subject }) => [subject, entries[subject]?.at ?? 0]);
-      const id = idOf([receiver, event, isResolved, Math.floor(now / quietMs), what]);
+      const id = hashJson([receiver, event, isResolved, Math.floor(now / quietMs), what]);
       const marks = Object.fromEntries(of.map((thing) => [thing.subject, entryOf(thing)]));
       posts.push({ id, event, isResolved, things: of, told: marks });
     };
@@ -101,7 +101,7 @@ export function afterPost(told: Told, { event, told: entries }: Post): Told {
 }
 
 /** A clock that was set back must not keep anything quiet for longer. */
-function known(entries: Entries = {}, now: EpochMs): Entries {
+function clampToNow(entries: Entries = {}, now: EpochMs): Entries {
   return Object.fromEntries(
     Object.entries(entries).map(([subject, entry]) => [
       subject,
@@ -136,6 +136,6 @@ function tracked(entries: Entries, things: readonly Thing[]): readonly Thing[] {
   ];
 }
 
-function idOf(what: unknown): string {
+function hashJson(what: unknown): string {
   return createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 32);
 }

@@ -35,7 +35,7 @@ export const events = {
 } as const satisfies Record<EventName, EventRow>;
 
 const byName: Readonly<Record<EventName, EventRow>> = events;
-const eventOf = new Map(
+const eventByCheck = new Map(
   (Object.keys(events) as readonly EventName[]).flatMap((name) =>
     (byName[name].checks ?? []).map((check) => [check, name] as const),
   ),
@@ -43,5 +43,5 @@ const eventOf = new Map(
 
 /** The event that a problem of this check is. */
 export function eventOfCheck(check: CheckId): EventName | undefined {
-  return eventOf.get(check);
+  return eventByCheck.get(check);
 }

@@ -32,7 +32,7 @@ function cloudEvent(organisation: string, at: EpochMs, id: string, type: string,
   } as const;
 }
 
-export function messageOf(organisation: string, at: EpochMs, post: Post): Message {
+export function composeMessage(organisation: string, at: EpochMs, post: Post): Message {
   const { id, event, isResolved, things } = post;
   const items = things
     .filter(({ count }) => count === undefined)

@@ -2,7 +2,7 @@ import { FunctionFragment, Interface } from 'ethers/abi';
 import type { Address, AddressKey } from '../units/address.js';
 import { isHexBytes, bytesToHex, type Hex } from '../units/hex.js';
 import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
-import { wordOf } from './reader.js';
+import { parseWord } from './reader.js';
 import { userOperation07Values } from '../entry-point/packed.js';
 import { paymasterHeadSize, writePaymasterHead } from '../entry-point/words.js';
 import { zeroed } from '../units/words.js';
@@ -56,7 +56,7 @@ type SignerCall = { readonly data: Hex; readonly isAuthorised: (result: Hex) => 
 export function verifyingSignerCall(signer: Address): SignerCall {
   return {
     data: '0x23d9ac9b',
-    isAuthorised: (result) => wordOf(result) === BigInt(signer),
+    isAuthorised: (result) => parseWord(result) === BigInt(signer),
   };
 }
 
@@ -64,7 +64,7 @@ export function verifyingSignerCall(signer: Address): SignerCall {
 export function signerCall(signer: Address): SignerCall {
   return {
     data: '0x238ac933',
-    isAuthorised: (result) => wordOf(result) === BigInt(signer),
+    isAuthorised: (result) => parseWord(result) === BigInt(signer),
   };
 }
 
@@ -72,6 +72,6 @@ export function signerCall(signer: Address): SignerCall {
 export function signersCall(signer: Address): SignerCall {
   return {
     data: `0x736c0d5b${signer.slice(2).toLowerCase().padStart(64, '0')}`,
-    isAuthorised: (result) => wordOf(result) === 1n,
+    isAuthorised: (result) => parseWord(result) === 1n,
   };
 }

@@ -9,7 +9,7 @@ import { bytesToHex, hexToBytes, type Hex } from '../units/hex.js';
  * signatures of account and paymaster), what the paymaster will sign, and the EIP-7702 authorization. EntryPoint and
  * chain are part of the reservation's key. `digest` is the 16 bytes of {@link digestOf}.
  */
-export function commitmentOf(op: FinalUserOperation, paymasterAndData: Hex, digest: Hex): Hex {
+export function computeCommitment(op: FinalUserOperation, paymasterAndData: Hex, digest: Hex): Hex {
   const hashed = hashedPaymasterAndData(paymasterAndData);
   if (hashed === undefined) throw new RangeError('the paymaster signature is longer than its data');
   const { eip7702Auth: auth } = op;

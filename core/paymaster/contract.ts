@@ -2,7 +2,7 @@ import { AbiCoder, FunctionFragment, Interface, type ParamType } from 'ethers/ab
 import { toAddressKey, addressWord, type Address } from '../units/address.js';
 import { isHexBytes, type Hex } from '../units/hex.js';
 import { encodeCall } from './abi.js';
-import { wordOf } from './reader.js';
+import { parseWord } from './reader.js';
 
 // How a contract of a layout is made, owned and funded. Read by `paymaster contract`; nothing on the sponsor path uses it.
 
@@ -56,13 +56,13 @@ type OwnerCall = { readonly data: Hex; readonly isOwner: (answer: Hex) => boolea
 /** `owner()`. */
 export const ownedBy = (owner: Address): OwnerCall => ({
   data: '0x8da5cb5b',
-  isOwner: (answer) => wordOf(answer) === BigInt(owner),
+  isOwner: (answer) => parseWord(answer) === BigInt(owner),
 });
 
 /** `hasRole(bytes32,address)` for role 0, the administrator of OpenZeppelin's AccessControl. */
 export const administeredBy = (owner: Address): OwnerCall => ({
   data: `0x91d14854${'00'.repeat(32)}${addressWord(toAddressKey(owner))}`,
-  isOwner: (answer) => wordOf(answer) === 1n,
+  isOwner: (answer) => parseWord(answer) === 1n,
 });
 
 export const setSigner = (signer: Address): ContractCall => ({
@@ -87,22 +87,22 @@ export const hybridArtifact = (file: string): ContractArtifact => ({
 });
 
 /** Init code of `bytecode` with the constructor's arguments. */
-export function initCodeOf(bytecode: Hex, { fragment, values }: ContractCall): Hex {
+export function encodeInitCode(bytecode: Hex, { fragment, values }: ContractCall): Hex {
   const types = new Interface([fragment]).deploy.inputs;
-  return joined(bytecode, AbiCoder.defaultAbiCoder().encode(types, values));
+  return concatHex(bytecode, AbiCoder.defaultAbiCoder().encode(types, values));
 }
 
-export function dataOf({ fragment, values }: ContractCall): Hex {
+export function encodeContractCall({ fragment, values }: ContractCall): Hex {
   return encodeCall(fragment, values);
 }
 
 /** Name and arguments, each with its name: `withdrawTo(to: 0x…, amount: 5)`. */
 export function describeCall({ fragment, values }: ContractCall, name?: string): string {
-  const inputs = inputsOf(fragment).map((input, at) => `${input.name}: ${describeValue(values[at])}`);
+  const inputs = listInputs(fragment).map((input, at) => `${input.name}: ${describeValue(values[at])}`);
   return `${name ?? FunctionFragment.from(fragment).name}(${inputs.join(', ')})`;
 }
 
-function inputsOf(fragment: string): readonly ParamType[] {
+function listInputs(fragment: string): readonly ParamType[] {
   return fragment.startsWith('constructor')
     ? new Interface([fragment]).deploy.inputs
     : FunctionFragment.from(fragment).inputs;
@@ -112,7 +112,7 @@ export function describeValue(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(describeValue).join(', ')}]` : String(value);
 }
 
-function joined(bytecode: Hex, encoded: string): Hex {
+function concatHex(bytecode: Hex, encoded: string): Hex {
   const all = `${bytecode}${encoded.slice(2)}`;
   if (!isHexBytes(all)) throw new TypeError('ethers encoded arguments that are not hex');
   return all;

@@ -1,7 +1,7 @@
 import type { MinedUserOperation } from '../entry-point/handle-ops.js';
 import type { Address } from '../units/address.js';
 import { bytesToHex, hexToBytes, type Hex } from '../units/hex.js';
-import { digestOf } from './digest.js';
+import { toDigest } from './digest.js';
 import type { Layout, SponsorshipTerms } from './layout.js';
 import { stubSignature } from './signature.js';
 import type { RecoverAddress, SigningItem } from './signer.js';
@@ -78,7 +78,7 @@ function reading<Decoded extends { readonly signature: Hex }>(
       v === 27 || v === 28
         ? recover(toSign(decoded, found.hash).digest, hexToBytes(signature).subarray(0, 64), v === 28 ? 1 : 0)
         : undefined;
-    return { digest: digestOf(found.hash), isStub: signature === bytesToHex(stubSignature()), signer };
+    return { digest: toDigest(found.hash), isStub: signature === bytesToHex(stubSignature()), signer };
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

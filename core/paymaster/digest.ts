@@ -7,6 +7,6 @@ const digestSize = 16;
  * Identifies a promise, both when it is recorded and when the mined operation is recognised: the first 16 bytes of
  * the `hash` of a layout's codec.
  */
-export function digestOf(hash: Uint8Array): Hex {
+export function toDigest(hash: Uint8Array): Hex {
   return bytesToHex(hash.subarray(0, digestSize));
 }

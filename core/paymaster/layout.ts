@@ -62,7 +62,7 @@ export type SponsorshipCodec = {
    * The least limits with which the contract was seen to work on a chain. Of a contract that charges the sponsor in postOp that limit is
    * the layout's own: with too little the charge would fail, and the platform would pay.
    */
-  readonly leastGas: (options: SponsorshipTerms['options']) => PaymasterGas;
+  readonly minGas: (options: SponsorshipTerms['options']) => PaymasterGas;
   /** Least verificationGasLimit (0.6) that the contract accepts; 0 when it accepts any. */
   readonly minVerificationGasLimit: bigint;
   readonly need: (op: FinalUserOperation, options: SponsorshipTerms['options']) => DepositNeed;

@@ -58,7 +58,7 @@ export function expectZero(bytes: Buffer, from: number, to: number): void {
 }
 
 /** The single word of an eth_call result as an integer; RangeError unless the result is exactly one word. */
-export function wordOf(result: Hex): bigint {
+export function parseWord(result: Hex): bigint {
   if (!/^0x[0-9a-fA-F]{64}$/.test(result))
     throw new RangeError(`expected one word, got ${result.length} characters`);
   return BigInt(result);

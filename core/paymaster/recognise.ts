@@ -1,7 +1,7 @@
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { MinedUserOperation } from '../entry-point/handle-ops.js';
-import { digestOf } from './digest.js';
+import { toDigest } from './digest.js';
 import type { Layout, Recognise } from './layout.js';
 
 /** One possible reading of a mined operation: the promise that it would contain. */
@@ -74,7 +74,7 @@ function readEach(
     if (codec === undefined || found === undefined) return [];
     if (found === 'unsigned') return [{ codec, reading: found, acceptsUnsigned }];
     const { hash, ...rest } = found;
-    return [{ codec, reading: { mode, digest: digestOf(hash), ...rest }, acceptsUnsigned }];
+    return [{ codec, reading: { mode, digest: toDigest(hash), ...rest }, acceptsUnsigned }];
   });
 }
 

@@ -10,7 +10,7 @@ export function assertSignature(signature: Uint8Array): void {
 }
 
 /** Data that end with the signature. */
-export function signed(unsigned: Uint8Array, signature: Uint8Array): Hex {
+export function appendSignature(unsigned: Uint8Array, signature: Uint8Array): Hex {
   assertSignature(signature);
   return bytesToHex(Buffer.concat([unsigned, signature]));
 }

@@ -45,11 +45,13 @@ export function personalItem(hash: Uint8Array): SigningItem {
 /** Throws UNAVAILABLE without a signature. */
 export async function signOne(signer: Signer, item: SigningItem): Promise<Uint8Array> {
   const [signed] = signer.sign([item]);
-  return signatureOf((await signed) ?? { outcome: 'unknown', error: new Error('the signer did not answer') });
+  return requireSignature(
+    (await signed) ?? { outcome: 'unknown', error: new Error('the signer did not answer') },
+  );
 }
 
 /** Throws UNAVAILABLE without a signature. */
-export function signatureOf(signed: Signing): Uint8Array {
+export function requireSignature(signed: Signing): Uint8Array {
   if (signed.outcome === 'signed') return signed.signature;
   throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
     reason: 'SIGNER_UNAVAILABLE',

@@ -42,7 +42,7 @@ export function tokenStubForLater(
   op: FinalUserOperation,
   terms: StubTokenTerms,
 ): Hex {
-  const unestimated = { ...op, ...leastLimits };
+  const unestimated = { ...op, ...minLimits };
   const encode = (exchangeRate: bigint): Hex => tokenStub(codec, unestimated, { ...terms, exchangeRate });
   const plain = encode(terms.exchangeRate);
   let best = { data: plain, zeros: zeroBytes(plain) };
@@ -59,7 +59,7 @@ export function tokenStubForLater(
  * For amounts in the data that follow from the limits: less than any operation uses, so that no contract has anything to
  * give back while the stub is simulated, and not so much less that such an amount is many bytes shorter.
  */
-const leastLimits = { callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 20_000n } as const;
+const minLimits = { callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 20_000n } as const;
 
 /** A rate beside one that may be used can be too large for the contract. */
 function encodeAt(encode: (rate: bigint) => Hex, rate: bigint): Hex | undefined {
@@ -87,17 +87,17 @@ function* ratesNear(rate: bigint): Generator<bigint> {
 
 /** The value with 0x01 in place of each zero byte. */
 function withoutZeroBytes(value: bigint): bigint {
-  return BigInt(`0x${bytesOf(value).replace(/../g, (byte) => (byte === '00' ? '01' : byte))}`);
+  return BigInt(`0x${toEvenHex(value).replace(/../g, (byte) => (byte === '00' ? '01' : byte))}`);
 }
 
-function bytesOf(value: bigint): string {
+function toEvenHex(value: bigint): string {
   const text = value.toString(16);
   return text.padStart(text.length + (text.length % 2), '0');
 }
 
 /** A lower value with 0xff from the highest zero byte on, where there is one. */
 function below(value: bigint): bigint {
-  const bytes = bytesOf(value);
+  const bytes = toEvenHex(value);
   const [before] = /^(?:(?!00)..)*/.exec(bytes) ?? [''];
   const weight = 1n << BigInt(4 * (bytes.length - before.length));
   return before.length === bytes.length ? value : (value / weight) * weight - 1n;

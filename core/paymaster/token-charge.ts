@@ -37,7 +37,7 @@ export const tokensOwedTopic: Hex = '0x3bd3f007842febf4951d0b738ebd065513a04d296
 export type TokensOwed = { readonly owed: bigint; readonly due: bigint };
 
 /** What the contract says that the operation owes, among the logs of its transaction; undefined when it says nothing. */
-export function tokensOwedOf(
+export function findTokensOwed(
   logs: readonly ChargeLog[],
   { paymaster, userOpHash }: Parameters<TokenCodec['chargeOf']>[1],
 ): TokensOwed | undefined {

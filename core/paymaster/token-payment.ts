@@ -68,7 +68,7 @@ export function limitsWithPayment(
  * take, its `need`. `payer`: the balance inside the contract that is charged, if there is one; a contract whose postOp fails keeps
  * all of it.
  */
-export function mostLost(
+export function maxLost(
   { residual }: Pick<TokenCodec, 'residual'>,
   op: FinalUserOperation,
   terms: TokenTerms,
@@ -87,7 +87,7 @@ type Trial = { readonly op: FinalUserOperation; readonly terms: TokenTerms };
  * it ever gets out; simulations ignore the window. The tip is raised to maxFeePerGas, so the operation pays the
  * highest possible gas price, also on nodes whose `eth_call` has no base fee.
  */
-export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
+export function toTrial(op: FinalUserOperation, terms: TokenTerms): Trial {
   return {
     op: { ...op, maxPriorityFeePerGas: op.maxFeePerGas },
     terms: { ...terms, validUntil: 1, validAfter: 0 },

@@ -19,27 +19,27 @@ export type AddressList = {
  * The list of these texts, and where the first wrong checksum is (-1: nowhere). Made once per array, because resources never
  * change and a checksum costs a keccak: 5,000 of them would stall the operator at every visit.
  */
-export function addressListOf(texts: readonly string[]): {
+export function compileAddressList(texts: readonly string[]): {
   readonly list: AddressList;
   readonly wrongAt: number;
 } {
-  const known = made.get(texts) ?? { list: listOf(texts), wrongAt: firstWrongChecksum(texts) };
+  const known = made.get(texts) ?? { list: toAddressList(texts), wrongAt: firstWrongChecksum(texts) };
   made.set(texts, known);
   return known;
 }
 
 const made = new WeakMap<readonly string[], { readonly list: AddressList; readonly wrongAt: number }>();
 
-function listOf(texts: readonly string[]): AddressList {
+function toAddressList(texts: readonly string[]): AddressList {
   const addresses = [...new Set(texts.filter(isAddressText).map(toAddressKey))].sort();
-  return { hash: hashOf(addresses), addresses };
+  return { hash: hashAddresses(addresses), addresses };
 }
 
 /** Whether nobody has changed the list since it was made. */
 export function isWhole({ hash, addresses }: AddressList): boolean {
-  return Array.isArray(addresses) && hashOf(addresses) === hash;
+  return Array.isArray(addresses) && hashAddresses(addresses) === hash;
 }
 
-function hashOf(addresses: readonly string[]): string {
+function hashAddresses(addresses: readonly string[]): string {
   return createHash('sha256').update(addresses.join('\n')).digest('hex');
 }

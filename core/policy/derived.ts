@@ -28,7 +28,7 @@ const rows: readonly (readonly [PolicyType, PolicyKind])[] = policyTypes.map((ty
 ]);
 
 /** The row of a kind; undefined for a text that is not a `policyType`. */
-export function policyKindOf(type: unknown): PolicyKind | undefined {
+export function findPolicyKind(type: unknown): PolicyKind | undefined {
   return isPolicyType(type) ? policyKinds[type] : undefined;
 }
 
@@ -66,12 +66,15 @@ export const shadowRules: readonly CelRule[] = rows.flatMap(([type, { isPermissi
 export const policyColumns = rows.flatMap(([, { columns = [] }]) => columns);
 
 /** The data of a policy of any kind; undefined when its member is missing. */
-export function dataOf(spec: PolicyMembers, { member }: Pick<PolicyKind, 'member'>): object | undefined {
+export function findPolicyData(
+  spec: PolicyMembers,
+  { member }: Pick<PolicyKind, 'member'>,
+): object | undefined {
   return new Map<string, object | undefined>(Object.entries(spec)).get(member);
 }
 
 /** The spec's member of a kind. */
-export function memberOf({ member }: Pick<PolicyKind, 'member'>, data: object): PolicyMembers {
+export function toPolicyMember({ member }: Pick<PolicyKind, 'member'>, data: object): PolicyMembers {
   return { [member]: data };
 }
 
@@ -119,13 +122,13 @@ export const noPolicies: PolicyParts = writeParts([]);
 
 /** All policies of a config. */
 export function policiesIn(parts: PolicyParts): readonly PolicyIdentity[] {
-  return Object.values<unknown>(parts).flatMap((part) => policiesOf(part) ?? []);
+  return Object.values<unknown>(parts).flatMap((part) => readPolicies(part) ?? []);
 }
 
 /** All policies of a config that have a campaign. */
 export function campaignPolicies(parts: PolicyParts): readonly (PolicyIdentity & AppliesTo)[] {
   return Object.values<unknown>(parts).flatMap(
-    (part) => policiesOf(part)?.filter(({ campaign }) => campaign !== undefined) ?? [],
+    (part) => readPolicies(part)?.filter(({ campaign }) => campaign !== undefined) ?? [],
   );
 }
 
@@ -136,7 +139,7 @@ export function partsWith<Parts extends PolicyParts>(
 ): Parts {
   const members = Object.entries<unknown>(parts).map(([name, part]) => [
     name,
-    policiesOf(part)?.filter(isMeant) ?? part,
+    readPolicies(part)?.filter(isMeant) ?? part,
   ]);
   return Object.fromEntries(members) as Parts;
 }
@@ -153,8 +156,8 @@ export function serveParts(parts: PolicyParts): ServedPolicies {
 
 /** The type under which a policy is listed. */
 export function listedType(spec: PolicyMembers & { readonly policyType: PolicyType }): string {
-  const kind = policyKindOf(spec.policyType);
-  const data = kind && dataOf(spec, kind);
+  const kind = findPolicyKind(spec.policyType);
+  const data = kind && findPolicyData(spec, kind);
   const beyond = kind?.record.beyond;
   return data !== undefined && beyond?.covers(data) === true ? beyond.type : spec.policyType;
 }
@@ -165,7 +168,7 @@ export const documentedTypes: readonly PolicyType[] = rows.flatMap(([type, { rec
 );
 
 /** Only policies have an id. */
-function policiesOf(part: unknown): readonly (PolicyIdentity & AppliesTo)[] | undefined {
+function readPolicies(part: unknown): readonly (PolicyIdentity & AppliesTo)[] | undefined {
   const list: readonly unknown[] = Array.isArray(part) ? part : [];
   return list.length > 0 && list.every((each) => isObject(each) && 'policyId' in each)
     ? (list as readonly PolicyIdentity[])
@@ -187,7 +190,11 @@ export function policiesOfBudget(budget: Budget, policyId: string): readonly Con
 const counting = rows.flatMap(([, { counts }]) => counts ?? []);
 
 /** What an operation takes of which policy, in the order of the table. */
-export function sharesOf(served: ServedPolicies, mode: Mode, request: ShareRequest): readonly PolicyShare[] {
+export function listPolicyShares(
+  served: ServedPolicies,
+  mode: Mode,
+  request: ShareRequest,
+): readonly PolicyShare[] {
   let all: readonly PolicyShare[] = [];
   for (const counts of counting) {
     if (!counts.modes.includes(mode)) continue;
@@ -233,14 +240,14 @@ const ends = decisions.filter(({ endsAt }) => endsAt !== undefined);
 
 /** Whether a policy judges in a mode. */
 export function decidesIn(spec: PolicyMembers & { readonly policyType: PolicyType }, mode: Mode): boolean {
-  const kind = policyKindOf(spec.policyType);
-  const data = kind && dataOf(spec, kind);
+  const kind = findPolicyKind(spec.policyType);
+  const data = kind && findPolicyData(spec, kind);
   return ((data && kind.modesOf?.(data)) ?? ['SPONSORED']).includes(mode);
 }
 
 /** Signatures of methods that a policy names. */
 export function methodsNamedBy(spec: PolicyMembers & { readonly policyType: PolicyType }): readonly string[] {
-  const kind = policyKindOf(spec.policyType);
-  const data = kind && dataOf(spec, kind);
+  const kind = findPolicyKind(spec.policyType);
+  const data = kind && findPolicyData(spec, kind);
   return (data && kind.methodsNamed?.(data)) ?? [];
 }

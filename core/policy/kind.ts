@@ -186,7 +186,7 @@ export type CountedPolicy = PolicyIdentity & { readonly perSender: boolean; read
 /** Who shares the counter of a limit. */
 export const countedScopes = ['PAYMASTER', 'SMART_ACCOUNT', 'ORGANISATION'] as const;
 
-export function scopeOf({ isBudget, perSender }: CountedPolicy): (typeof countedScopes)[number] {
+export function countedScope({ isBudget, perSender }: CountedPolicy): (typeof countedScopes)[number] {
   if (isBudget === true) return 'ORGANISATION';
   return perSender ? 'SMART_ACCOUNT' : 'PAYMASTER';
 }

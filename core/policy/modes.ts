@@ -33,7 +33,7 @@ export function decideEach<P extends PolicyIdentity & AppliesTo>(
 }
 
 /** A policy at a glance, with what it says. */
-export function glanceOf<P extends PolicyIdentity & AppliesTo>(
+export function createGlance<P extends PolicyIdentity & AppliesTo>(
   policy: P,
   said: Pick<Glance, 'says' | 'verdict' | 'remaining' | 'turnsAt'>,
 ): Glance {
@@ -42,17 +42,23 @@ export function glanceOf<P extends PolicyIdentity & AppliesTo>(
 }
 
 /** What a policy says about the request, if one is given whose mode it judges; otherwise what it says about all. */
-export function sayOf(
+export function describeDecision(
   policy: AppliesTo,
   facts: PolicyFacts | undefined,
   usual: string,
   decide: (facts: PolicyFacts) => Verdict,
 ): Pick<Glance, 'says' | 'verdict'> {
-  return saidOf(usual, facts !== undefined && appliesIn(policy, facts.mode) ? decide(facts) : undefined);
+  return describeVerdict(
+    usual,
+    facts !== undefined && appliesIn(policy, facts.mode) ? decide(facts) : undefined,
+  );
 }
 
 /** Undefined: the request is not judged, or none is given. */
-export function saidOf(usual: string, verdict: Verdict | undefined): Pick<Glance, 'says' | 'verdict'> {
+export function describeVerdict(
+  usual: string,
+  verdict: Verdict | undefined,
+): Pick<Glance, 'says' | 'verdict'> {
   if (verdict === undefined) return { says: usual };
   return verdict.pass ? { says: usual, verdict: 'pass' } : { says: verdict.detail, verdict: 'refuse' };
 }

@@ -2,7 +2,7 @@ import type { Logger } from '../log.js';
 import type { Clock, EpochMs } from '../units/time.js';
 import { servedReports } from './served-reports.js';
 import { servingReports } from './serving-reports.js';
-import { fieldOf, parseJson } from '../schema/json-value.js';
+import { readField, parseJson } from '../schema/json-value.js';
 
 /** Versions of a chain whose losses of the day exceed half of their budget, and the time until which that counts. */
 export type TokenLossReport = {
@@ -16,12 +16,12 @@ export function formatTokenLossReport({ stopped }: TokenLossReport): string {
 }
 
 function parseTokenLossReport(text: string): TokenLossReport | undefined {
-  const stopped = fieldOf(parseJson(text), 'stopped');
+  const stopped = readField(parseJson(text), 'stopped');
   if (!Array.isArray(stopped)) return undefined;
   const entries: { version: string; until: EpochMs }[] = [];
   for (const entry of stopped) {
-    const version = fieldOf(entry, 'version');
-    const until = fieldOf(entry, 'until');
+    const version = readField(entry, 'version');
+    const until = readField(entry, 'until');
     if (typeof version !== 'string' || typeof until !== 'number' || !Number.isSafeInteger(until))
       return undefined;
     entries.push({ version, until: until as EpochMs });
@@ -85,7 +85,7 @@ export function createReports(
   texts: ReportTexts,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): Reports {
-  function entriesOf(name: ReportSubject, present: Texts): ReadonlyMap<string, unknown> {
+  function parseEntries(name: ReportSubject, present: Texts): ReadonlyMap<string, unknown> {
     const entries = new Map<string, unknown>();
     for (const [key, text] of Object.entries(present)) {
       if (!key.startsWith(`${name}.`)) continue;
@@ -97,15 +97,18 @@ export function createReports(
   }
 
   // One cast for all subjects: `merge` and `format` of a row get what `parse` of the same row made.
-  const rowOf = (name: ReportSubject) => subjects[name] as unknown as Subject<unknown>;
+  const findSubject = (name: ReportSubject) => subjects[name] as unknown as Subject<unknown>;
   return {
     all: async <S extends ReportSubject>(name: S) =>
-      rowOf(name).merge(entriesOf(name, await texts.read()), new Map(), clock.now()) as Entries<S>,
+      findSubject(name).merge(parseEntries(name, await texts.read()), new Map(), clock.now()) as Entries<S>,
     merge: (name, added) =>
       texts.update((present) => {
         const others = Object.entries(present).filter(([key]) => !key.startsWith(`${name}.`));
-        const merged = rowOf(name).merge(entriesOf(name, present), added, clock.now());
-        const written = [...merged].map(([key, report]) => [`${name}.${key}`, rowOf(name).format(report)]);
+        const merged = findSubject(name).merge(parseEntries(name, present), added, clock.now());
+        const written = [...merged].map(([key, report]) => [
+          `${name}.${key}`,
+          findSubject(name).format(report),
+        ]);
         return Object.fromEntries([...others, ...written]) as Texts;
       }),
   };

@@ -67,7 +67,7 @@ export function chainOfFunds(subject: string): number | undefined {
 }
 
 /** The store keeps at most this many entries about policies and accounts: the first ones. Those about chains and prices, which nobody else makes, always fit. */
-export const mostEntries = 1_000;
+export const maxEntries = 1_000;
 
 function merge(present: ServingEntries, added: ServingEntries, now: EpochMs): ServingEntries {
   const merged = new Map([...present].filter(([, { until }]) => until > now));
@@ -78,7 +78,7 @@ function merge(present: ServingEntries, added: ServingEntries, now: EpochMs): Se
       if (known?.trouble === entry.trouble) merged.delete(subject);
       continue;
     }
-    if (known === undefined && merged.size >= mostEntries && chainOfSubject(subject) === undefined) continue;
+    if (known === undefined && merged.size >= maxEntries && chainOfSubject(subject) === undefined) continue;
     merged.set(subject, entry);
   }
   return merged;

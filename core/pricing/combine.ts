@@ -5,7 +5,7 @@ import {
   formatRefusal,
   priced,
   refused,
-  staleAtOf,
+  toStaleAt,
   type PriceAnswer,
   type PriceRefusal,
 } from './price-source.js';
@@ -58,7 +58,7 @@ function limitAge({ maxAgeSeconds }: CombineRules, answer: PriceAnswer, now: Epo
   const { price } = answer;
   const tooOld = checkAge(price.source, price.observedAt, maxAgeSeconds, now);
   if (tooOld !== undefined) return tooOld;
-  const own = staleAtOf(price.observedAt, maxAgeSeconds);
+  const own = toStaleAt(price.observedAt, maxAgeSeconds);
   const staleAt = price.staleAt === undefined || own < price.staleAt ? own : price.staleAt;
   return priced({ ...price, staleAt });
 }

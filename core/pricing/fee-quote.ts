@@ -55,7 +55,7 @@ export function renderFeeQuote(quoted: FeeQuoteTerms): FeeQuote {
 const usdDecimals = 18;
 
 /** JavaScript writes smaller numbers with an exponent, and clients that read the text refuse that. */
-const leastPlainExponent = 6;
+const minPlainExponent = 6;
 
 /** A double represents every decimal text of this many digits exactly enough to give the same text back. */
 const exactDigits = 15;
@@ -66,7 +66,7 @@ const exactDigits = 15;
  * clients compute in floats, is ever below `amount`: if float arithmetic would give less, it takes the next digit.
  */
 export function roundUpToNumber(amount: bigint, decimals: number): number {
-  for (let asked = amount; ; asked += stepOf(asked, decimals)) {
+  for (let asked = amount; ; asked += lastKeptDigit(asked, decimals)) {
     const number = plainNumber(asked, decimals);
     if (BigInt(Math.ceil(number * 10 ** decimals)) >= amount) return number;
   }
@@ -75,17 +75,17 @@ export function roundUpToNumber(amount: bigint, decimals: number): number {
 /** The same for readers who do not multiply: only its text is guaranteed to be at least `amount`. */
 function plainNumber(amount: bigint, decimals: number): number {
   if (amount === 0n) return 0;
-  const least = decimals > leastPlainExponent ? 10n ** BigInt(decimals - leastPlainExponent) : 1n;
+  const least = decimals > minPlainExponent ? 10n ** BigInt(decimals - minPlainExponent) : 1n;
   const asked = amount < least ? least : amount;
-  const step = stepOf(asked, decimals);
+  const step = lastKeptDigit(asked, decimals);
   return Number(formatDecimal(divideUp(asked, step) * step, decimals));
 }
 
 /** The value of the last digit that is kept of an amount, at least one base unit. */
-function stepOf(amount: bigint, decimals: number): bigint {
+function lastKeptDigit(amount: bigint, decimals: number): bigint {
   const dropped = Math.max(
     amount.toString().length - exactDigits,
-    decimals - leastPlainExponent - exactDigits,
+    decimals - minPlainExponent - exactDigits,
     0,
   );
   return 10n ** BigInt(dropped);

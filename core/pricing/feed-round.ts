@@ -45,7 +45,7 @@ export function checkRound(
   if (answer <= 0n)
     return faulty(source, 'OUT_OF_RANGE', `answers ${answer}, which is not a price above zero`);
   if (updatedAt > latestSeconds) return faulty(source, 'MALFORMED', `says it was updated at ${updatedAt}`);
-  return checkAge(source, updatedAtOf(round), maxAgeSeconds, now);
+  return checkAge(source, toUpdatedAt(round), maxAgeSeconds, now);
 }
 
 /** After an outage, so long: feeds catch up, and transactions that waited are mined at prices of before. */
@@ -65,7 +65,7 @@ export function checkSequencer(
 }
 
 /** For rounds that {@link checkRound} accepts: their time is in the range of our clocks. */
-export function updatedAtOf({ updatedAt }: FeedRound): EpochMs {
+export function toUpdatedAt({ updatedAt }: FeedRound): EpochMs {
   return toMs(Number(updatedAt) as EpochSeconds);
 }
 

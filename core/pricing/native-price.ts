@@ -116,7 +116,7 @@ function sourceInDollars({
 }
 
 /** The coin's price in dollars as that of a token; nothing is deployed at its address. */
-export function dollarOf(chainId: number, price: PriceSpec): FeeTokenSpec {
+export function toDollarSpec(chainId: number, price: PriceSpec): FeeTokenSpec {
   return { chainId, address: zeroAddress, symbol: 'USD', decimals: 18, price };
 }
 

@@ -42,7 +42,7 @@ export function createMemoryReferences(): PriceReferences {
 const defaultFallPercent = 50;
 const hourMs = 3_600_000;
 /** The bound falls for so many whole hours without an accepted price. */
-const mostHours = 3;
+const maxHours = 3;
 
 /**
  * Refuses a price that has fallen too far below the last accepted one: a feed that errs, or lies, would open every limit that is
@@ -54,12 +54,12 @@ export function refusedJump(
   last: PriceReference | undefined,
   now: EpochMs,
 ): RefusedPrice | undefined {
-  const least = leastRate(bounds, last, now);
+  const least = minRate(bounds, last, now);
   return rate >= least ? undefined : refused({ source, reason: 'JUMP', rate, least });
 }
 
 /** The least rate that is accepted. */
-export function leastRate(
+export function minRate(
   { maxFallPercent = defaultFallPercent, floor, acceptedAt }: PriceBounds,
   last: PriceReference | undefined,
   now: EpochMs,
@@ -69,7 +69,7 @@ export function leastRate(
   // A time in the future would accept every price until then.
   const isConfirmed = confirmedAt !== undefined && confirmedAt <= now;
   if (last === undefined || (isConfirmed && last.acceptedAt < confirmedAt)) return least;
-  const hours = Math.min(Math.max(Math.floor((now - last.acceptedAt) / hourMs), 0), mostHours);
+  const hours = Math.min(Math.max(Math.floor((now - last.acceptedAt) / hourMs), 0), maxHours);
   const steps = BigInt(1 + hours);
   const bound = divideUp(last.rate * BigInt(100 - maxFallPercent) ** steps, 100n ** steps);
   return bound > least ? bound : least;

@@ -170,10 +170,10 @@ export function checkAge(
       `was updated ${Math.ceil(-ageMs / 1000)} s in the future, at most ${toleratedAheadMs / 1000} s are tolerated`,
     );
   // A price of exactly the greatest age is stale: `staleAt` is the first moment at which it is refused.
-  if (now < staleAtOf(observedAt, maxAgeSeconds)) return undefined;
+  if (now < toStaleAt(observedAt, maxAgeSeconds)) return undefined;
   return refused({ source, reason: 'STALE', ageSeconds: Math.floor(ageMs / 1000), maxAgeSeconds });
 }
 
-export function staleAtOf(observedAt: EpochMs, maxAgeSeconds: number): EpochMs {
+export function toStaleAt(observedAt: EpochMs, maxAgeSeconds: number): EpochMs {
   return plusMs(observedAt, maxAgeSeconds * 1000);
 }

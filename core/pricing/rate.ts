@@ -26,14 +26,14 @@ type Observation = {
 export const maxRate = 10n ** 36n;
 
 /** Turns an observation into a price with integers only, rounded up. Refuses anything that is not a plausible price. */
-export function priceOf(
+export function computePrice(
   { source, quoted, usd, observedAt, staleAt }: Observation,
   tokenDecimals: number,
 ): PriceAnswer {
   for (const figure of [quoted.native, quoted.token, usd])
     if (figure !== undefined && figure.value <= 0n)
       return outOfRange(source, `answers ${figure.value}, which is not a price above zero`);
-  const rate = rateOf(quoted, tokenDecimals);
+  const rate = computeRate(quoted, tokenDecimals);
   if (rate > maxRate) return outOfRange(source, `answers a rate of more than ${maxRate} token base units`);
   return priced({
     rate,
@@ -44,7 +44,7 @@ export function priceOf(
   });
 }
 
-function rateOf({ native, token, inverse = false }: Quoted, tokenDecimals: number): bigint {
+function computeRate({ native, token, inverse = false }: Quoted, tokenDecimals: number): bigint {
   if (token !== undefined) return ratioUp(native, token, tokenDecimals);
   return inverse ? ratioUp(one, native, tokenDecimals) : scaleUp(native, tokenDecimals);
 }
@@ -62,7 +62,7 @@ const markupBase = 1_000_000n;
  * Premium as the markup by which contracts multiply: `"13"` → 1130000n, `"7.5"` → 1075000n. Exact, since a premium
  * has at most 4 decimals; default no premium. Throws RangeError for other text.
  */
-export function markupOf(premiumPercentage: string | undefined): bigint {
+export function parseMarkup(premiumPercentage: string | undefined): bigint {
   return markupBase + parseDecimal(premiumPercentage ?? '0', 4);
 }
 

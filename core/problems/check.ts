@@ -1,5 +1,5 @@
 import type { ConditionReason, ConditionType } from '../meta/condition-reasons.js';
-import { remedyOf } from '../meta/condition-remedies.js';
+import { conditionRemedy } from '../meta/condition-remedies.js';
 
 /** Critical: something is not signed, or money is at risk. Warning: it soon will be, or may be. Note: it may be meant so. */
 export const severities = ['critical', 'warning', 'note'] as const;
@@ -31,5 +31,5 @@ export type Checks = Readonly<Record<string, Check>>;
 
 /** Empty: nobody has written one, which a test refuses. */
 export function remedyOfCheck({ remedy, conditions: [first] = [] }: Check): string {
-  return remedy ?? (first && remedyOf(first)) ?? '';
+  return remedy ?? (first && conditionRemedy(first)) ?? '';
 }

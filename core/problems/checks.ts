@@ -14,6 +14,6 @@ export type CheckId = keyof typeof checks;
 export const checkIds = Object.keys(checks) as readonly CheckId[];
 
 /** Where the table of all checks has the row. */
-export function runbookOf(id: CheckId): string {
+export function runbookLink(id: CheckId): string {
   return `docs/runbooks.md#${id}`;
 }

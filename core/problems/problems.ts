@@ -1,10 +1,10 @@
-import { budgetsOf } from '../config/budgets.js';
+import { listBudgets } from '../config/budgets.js';
 import type { UsageRow } from '../ledger/query.js';
 import { conditionReasons, type ReasonText } from '../meta/condition-reasons.js';
-import { remedyOf } from '../meta/condition-remedies.js';
+import { conditionRemedy } from '../meta/condition-remedies.js';
 import { findCondition } from '../meta/conditions.js';
 import type { Condition } from '../meta/meta.js';
-import { dataOf, policyKindOf } from '../policy/derived.js';
+import { findPolicyData, findPolicyKind } from '../policy/derived.js';
 import { contractsInShadow } from '../policy/shadow.js';
 import type { Chain } from '../resources/chain.js';
 import { kindNames, type AnyResource, type Kind } from '../resources/kinds.js';
@@ -13,7 +13,7 @@ import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { parseInstant, type EpochMs } from '../units/time.js';
 import { remedyOfCheck, severities, type Check, type Severity } from './check.js';
-import { checkIds, checks, runbookOf, type CheckId } from './checks.js';
+import { checkIds, checks, runbookLink, type CheckId } from './checks.js';
 
 /** One thing that is wrong with one object, with a process, or with all of it. */
 export type Problem = {
@@ -51,18 +51,18 @@ export type Around = {
 
 const firstLookMs = 60_000;
 const byId: Readonly<Record<CheckId, Check>> = checks;
-const checkOf = new Map(
+const checkByCondition = new Map(
   checkIds.flatMap((id) => (byId[id].conditions ?? []).map((shown) => [shown as string, id] as const)),
 );
 const reasons: Readonly<Record<string, Readonly<Record<string, ReasonText>>>> = conditionReasons;
 
 /** The check to which a condition with this reason belongs; undefined: nothing is wrong, or others say what. */
 export function checkOfCondition(type: string, reason: string): CheckId | undefined {
-  return checkOf.get(`${type}/${reason}`);
+  return checkByCondition.get(`${type}/${reason}`);
 }
 
 /** What the status of an object, and a paymaster's policies, say. */
-export function problemsOf(object: AnyResource, around: Around): readonly Problem[] {
+export function listProblems(object: AnyResource, around: Around): readonly Problem[] {
   if (object.kind === 'DashboardToken') return [];
   return [
     ...unseen(object, around),
@@ -76,10 +76,12 @@ export function problemsOf(object: AnyResource, around: Around): readonly Proble
 
 /** The gravest first, then the oldest. */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  const rankOf = ({ severity }: Problem): number => severities.indexOf(severity);
+  const severityRank = ({ severity }: Problem): number => severities.indexOf(severity);
   return problems.toSorted(
     (a, b) =>
-      rankOf(a) - rankOf(b) || (a.since ?? '').localeCompare(b.since ?? '') || a.name.localeCompare(b.name),
+      severityRank(a) - severityRank(b) ||
+      (a.since ?? '').localeCompare(b.since ?? '') ||
+      a.name.localeCompare(b.name),
   );
 }
 
@@ -103,7 +105,7 @@ export function problem(
     remedy: remedyOfCheck(checks[check]),
     message,
     isCurrent: true,
-    runbook: runbookOf(check),
+    runbook: runbookLink(check),
   };
 }
 
@@ -122,7 +124,7 @@ export function problemsAmong(objects: readonly AnyResource[], now: EpochMs): re
   const limited = createLimited();
   for (const object of objects)
     if (object.kind === 'PaymasterPolicy' || object.kind === 'Organisation') limited.add(object);
-  return objects.flatMap((object) => problemsOf(object, { now, limited }));
+  return objects.flatMap((object) => listProblems(object, { now, limited }));
 }
 
 /** An installation without an Organisation has no object that could say so. */
@@ -153,14 +155,14 @@ function fromCondition(
   if (check === undefined) return [];
   const { severity, what, isOfPlatform }: Check = checks[check];
   const meaning = reasons[type]?.[reason]?.text ?? what;
-  const toDo = remedyOf(`${type}/${reason}`) ?? remedyOfCheck(checks[check]);
+  const toDo = conditionRemedy(`${type}/${reason}`) ?? remedyOfCheck(checks[check]);
   const isForeign = uses !== undefined && kindNames[object.kind].scope === 'Cluster';
   if (isForeign && isOfPlatform) return [];
   return [
     {
       check,
       severity,
-      ...nameOf(object, part),
+      ...nameObject(object, part),
       condition: type,
       reason,
       meaning,
@@ -168,14 +170,14 @@ function fromCondition(
       message: isForeign ? meaning : message,
       since: lastTransitionTime,
       isCurrent: observedGeneration === object.metadata.generation,
-      runbook: runbookOf(check),
+      runbook: runbookLink(check),
     },
   ];
 }
 
 type ReconciledObject = Exclude<AnyResource, { readonly kind: 'DashboardToken' }>;
 
-function nameOf({ kind, metadata, spec }: ReconciledObject, part = '') {
+function nameObject({ kind, metadata, spec }: ReconciledObject, part = '') {
   const { namespace, name } = metadata;
   const called = 'name' in spec ? spec.name : name;
   return {
@@ -190,12 +192,12 @@ function unseen(object: ReconciledObject, { now }: Around): readonly Problem[] {
   const { metadata, status } = object;
   if (status?.conditions === undefined || status.conditions.length === 0) {
     const isNew = now - (parseInstant(metadata.creationTimestamp) ?? 0) < firstLookMs;
-    return [problem(isNew ? 'not-seen-yet' : 'operator-away', nameOf(object))];
+    return [problem(isNew ? 'not-seen-yet' : 'operator-away', nameObject(object))];
   }
   const isSeen = status.conditions.some(
     ({ observedGeneration }) => observedGeneration === metadata.generation,
   );
-  return isSeen ? [] : [problem('not-seen-yet', nameOf(object))];
+  return isSeen ? [] : [problem('not-seen-yet', nameObject(object))];
 }
 
 function withoutLimit(paymaster: Paymaster, { limited }: Around): readonly Problem[] {
@@ -203,7 +205,7 @@ function withoutLimit(paymaster: Paymaster, { limited }: Around): readonly Probl
   if (spec.suspended === true || limited.has(paymaster)) return [];
   // Then nothing is sponsored.
   if (findCondition(status?.conditions, 'OpenSponsorship')?.reason === 'Denied') return [];
-  return [problem('no-limit', nameOf(paymaster))];
+  return [problem('no-limit', nameObject(paymaster))];
 }
 
 /** Which paymasters have an active limit, or a budget of their organisation, that counts for each of their operations. */
@@ -221,8 +223,8 @@ export function createLimited() {
     const key = `${metadata.namespace}/${spec.paymasterRef.name}`;
     const campaigns = known.get(key) ?? new Map<string, boolean>();
     known.set(key, campaigns);
-    const kind = policyKindOf(policyType);
-    const data = kind && dataOf(spec, kind);
+    const kind = findPolicyKind(policyType);
+    const data = kind && findPolicyData(spec, kind);
     const counts =
       kind?.counts !== undefined &&
       enforcement !== 'Shadow' &&
@@ -233,7 +235,7 @@ export function createLimited() {
   return {
     add(object: PaymasterPolicy | Organisation): void {
       if (object.kind === 'PaymasterPolicy') return addPolicy(object);
-      for (const { chain, enforcement } of budgetsOf(object))
+      for (const { chain, enforcement } of listBudgets(object))
         if (enforcement !== 'Shadow') budgets.add(`${object.spec.namespace} ${chain}`);
     },
     has({

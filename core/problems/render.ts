@@ -1,5 +1,5 @@
 import { conditionReasons } from '../meta/condition-reasons.js';
-import { remedyOf } from '../meta/condition-remedies.js';
+import { conditionRemedy } from '../meta/condition-remedies.js';
 import { kindNames } from '../resources/kinds.js';
 import { arrayOf, record, type JsonSchema } from '../schema/json-schema.js';
 import { severities } from './check.js';
@@ -57,7 +57,7 @@ export const problemExample: ProblemRecord = {
   condition: 'ResolvedRefs',
   reason: 'PaymasterNotFound',
   meaning: conditionReasons.ResolvedRefs.PaymasterNotFound.text,
-  remedy: remedyOf('ResolvedRefs/PaymasterNotFound') ?? '',
+  remedy: conditionRemedy('ResolvedRefs/PaymasterNotFound') ?? '',
   message: 'There is no Paymaster shop in this namespace.',
   since: '2026-01-01T00:00:00Z',
   isCurrent: true,

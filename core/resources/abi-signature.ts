@@ -10,7 +10,7 @@ export function canonicalSignature(
   text: string,
 ): { readonly signature: string } | { readonly fault: TypeFault } {
   if (text.length > maxSignatureLength) return { fault: 'too-deep' };
-  const tokens = tokensOf(text.trim());
+  const tokens = splitTokens(text.trim());
   const [name] = tokens ?? [];
   if (tokens === undefined || name === undefined || !isWord(name)) return { fault: 'malformed' };
   const inputs = readParameters(tokens, 1);
@@ -23,7 +23,7 @@ export function canonicalSignature(
 const tokenPattern = /\s*([A-Za-z_$][A-Za-z0-9_$]*|[(),]|\[[0-9]*\])/y;
 const wordStart = /^[A-Za-z_$]/;
 
-function tokensOf(text: string): readonly string[] | undefined {
+function splitTokens(text: string): readonly string[] | undefined {
   const tokens: string[] = [];
   tokenPattern.lastIndex = 0;
   for (let at = 0; at < text.length; at = tokenPattern.lastIndex) {

@@ -71,9 +71,9 @@ export function* readMethodsInParts(
 ): InParts<ContractMethods> {
   try {
     const abi = yield* parseAbiInParts(abiText);
-    const { selectors, problems } = selectorsOf(abi, whitelistedMethods);
+    const { selectors, problems } = listSelectors(abi, whitelistedMethods);
     return {
-      methods: methodsOf(abi),
+      methods: listMethods(abi),
       declarations: abi.functions.map(({ declaration }) => declaration),
       selectors: problems.length === 0 ? selectors : [],
       ...(abi.unread.length === 0 ? {} : { warning: leftOut(abi.unread) }),
@@ -116,7 +116,7 @@ export function* parseAbiInParts(text: string): InParts<ParsedAbi> {
 }
 
 /** Names of the state-changing functions, each once, in the order of the ABI: `methods` of the API. */
-export function methodsOf(abi: ParsedAbi): readonly string[] {
+export function listMethods(abi: ParsedAbi): readonly string[] {
   return [...new Set(abi.functions.filter((f) => f.stateChanging).map((f) => f.name))];
 }
 
@@ -124,7 +124,7 @@ export function methodsOf(abi: ParsedAbi): readonly string[] {
  * Selectors that a whitelist permits. A name means all its overloads, a full signature (`mint(address)`) exactly one.
  * A view may be named too: an operation that calls a view next to other calls should still be sponsored.
  */
-export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[]): Whitelist {
+export function listSelectors(abi: ParsedAbi, whitelistedMethods: readonly string[]): Whitelist {
   const byName = Map.groupBy(abi.functions, ({ name }) => name);
   const bySignature = Map.groupBy(abi.functions, ({ signature }) => signature);
   const unread = new Map(abi.unread.map((left) => [left.name, left.unread]));
@@ -151,7 +151,9 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
       problems.push({
         field,
         expected:
-          type === undefined ? (known ??= aMethodOf(abi)) : `a method whose types are read, not ${type}`,
+          type === undefined
+            ? (known ??= describeMethods(abi))
+            : `a method whose types are read, not ${type}`,
         value: quote(method),
       });
     for (const { selector } of found ?? []) selectors.add(selector);
@@ -276,8 +278,8 @@ function leftOut(unread: readonly UnreadFunction[]): string {
 
 const maxShownLeftOut = 5;
 
-function aMethodOf(abi: ParsedAbi): string {
-  const names = methodsOf(abi);
+function describeMethods(abi: ParsedAbi): string {
+  const names = listMethods(abi);
   const some = names.slice(0, 30).join(', ') + (names.length > 30 ? ', …' : '');
   const shown = some.length > maxShownNames ? `${some.slice(0, maxShownNames)}…` : some;
   return names.length === 0

@@ -11,7 +11,7 @@ import {
 import type { AnyResource, Kind, Resources } from './kinds.js';
 import type { ManagedFields } from '../meta/meta.js';
 import type { DeepPartial } from './resource-store.js';
-import { pathsOf } from '../meta/server-side-apply.js';
+import { listPaths } from '../meta/server-side-apply.js';
 import { isObject } from '../schema/json-value.js';
 
 export type OwnedFields<Spec> = {
@@ -30,7 +30,7 @@ export function ownedFields<K extends Kind>(
 ): OwnedFields<Resources[K]['spec']> {
   const leaves = (object.metadata.managedFields ?? [])
     .filter((entry) => entry.manager === manager && entry.operation === 'Apply')
-    .flatMap(pathsOf)
+    .flatMap(listPaths)
     .flatMap((key) => leafAt(object, pathOfKey(key)));
   const owned = setAll({}, leaves);
   const labels = getAt(owned, ['metadata', 'labels']);
@@ -53,7 +53,7 @@ export function fieldsOfOthers(
   return (object.metadata.managedFields ?? [])
     .filter(({ manager }) => !isOurs(manager))
     .flatMap((entry) =>
-      pathsOf(entry)
+      listPaths(entry)
         .map((path) => pathOfKey(path).join('.'))
         .filter((field) => field.startsWith('spec.'))
         .map((field) => ({ field, manager: entry.manager })),
@@ -61,7 +61,7 @@ export function fieldsOfOthers(
 }
 
 /** Who owns a field such as `spec.active`, or anything below it. `Update` owners wrote without apply, e.g. by hand. */
-export function ownersOf(object: AnyResource, fieldPath: string): readonly Owner[] {
+export function listOwners(object: AnyResource, fieldPath: string): readonly Owner[] {
   return ownersByPath(object)(fieldPath.split('.'));
 }
 
@@ -69,7 +69,7 @@ export function ownersOf(object: AnyResource, fieldPath: string): readonly Owner
 export function ownersByPath(object: AnyResource): (path: FieldPath) => readonly Owner[] {
   const entries = (object.metadata.managedFields ?? []).map((entry) => ({
     owner: { manager: entry.manager, operation: entry.operation },
-    paths: new PathSet(pathsOf(entry)),
+    paths: new PathSet(listPaths(entry)),
   }));
   return (path) => {
     const key = pathKey(path);

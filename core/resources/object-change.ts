@@ -1,7 +1,13 @@
 import { hash } from 'node:crypto';
-import { changedFields, mostShown, type ChangeWrite, type Fields, type Shown } from '../ledger/change.js';
-import { formatPath, getAt, leavesOf, type Tree } from '../meta/field-tree.js';
-import { keyOf } from '../meta/meta.js';
+import {
+  changedFields,
+  maxShownLength,
+  type ChangeWrite,
+  type Fields,
+  type Shown,
+} from '../ledger/change.js';
+import { formatPath, getAt, listLeaves, type Tree } from '../meta/field-tree.js';
+import { objectKey } from '../meta/meta.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import type { AnyResource } from './kinds.js';
 import { definitions } from './schemas.js';
@@ -9,37 +15,37 @@ import { isObject } from '../schema/json-value.js';
 
 // A write as the record of changes keeps it: the fields of the object as people may see them.
 
-const mostFields = 200;
+const maxFields = 200;
 
 /** Undefined: there was or is no such object. At least one of the two is given. */
 export type Versions =
   | { readonly before: AnyResource | undefined; readonly after: AnyResource }
   | { readonly before: AnyResource; readonly after: undefined };
 
-export function changeOf(
+export function toChangeWrite(
   { before, after }: Versions,
   rest: Pick<ChangeWrite, 'at' | 'organisation' | 'author'>,
 ): ChangeWrite {
   const object = after ?? before;
-  const { namespace = '', name } = keyOf(object);
+  const { namespace = '', name } = objectKey(object);
   const { uid, generation } = object.metadata;
   return {
     ...rest,
     action: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
     object: { kind: object.kind, namespace, name, uid, generation },
-    fields: changedFields(before && fieldsOf(before), after && fieldsOf(after)),
+    fields: changedFields(before && showFields(before), after && showFields(after)),
   };
 }
 
-function fieldsOf({ kind, spec }: AnyResource): Fields {
-  const leaves = leavesOf(spec as Tree, ['spec']);
+function showFields({ kind, spec }: AnyResource): Fields {
+  const leaves = listLeaves(spec as Tree, ['spec']);
   const fields = leaves
-    .slice(0, mostFields)
+    .slice(0, maxFields)
     .map(({ path, value }) => [
       formatPath(path),
       show(value, schemaAt(definitions[kind].spec, path.slice(1))),
     ]);
-  const others = leaves.slice(mostFields).map(({ value }) => value);
+  const others = leaves.slice(maxFields).map(({ value }) => value);
   if (others.length > 0) fields.push(['(more)', show(others, undefined)]);
   return Object.fromEntries(fields) as Fields;
 }
@@ -54,7 +60,8 @@ function schemaAt(schema: StructuralSchema, path: readonly string[]): Structural
 function show(value: unknown, schema: StructuralSchema | undefined): Shown {
   const whole = JSON.stringify(value);
   const text = JSON.stringify(withoutSecrets(value, schema));
-  const shown = text.length <= mostShown ? text : `${text.slice(0, mostShown)}… (${text.length} characters)`;
+  const shown =
+    text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}… (${text.length} characters)`;
   return shown === whole ? { shown } : { shown, mark: hash('sha256', whole).slice(0, 16) };
 }
 

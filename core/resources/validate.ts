@@ -24,7 +24,7 @@ export function validateResource(
   object: ResourceInput,
   old?: { readonly spec: unknown },
 ): readonly Problem[] {
-  const validate = validatorOf(definitions[kind].spec, 'spec');
+  const validate = ensureValidator(definitions[kind].spec, 'spec');
   const problems = validate(object.spec, old?.spec);
   const known = old && problems.length > 0 ? validate(old.spec).map(formatProblem) : [];
   return [
@@ -34,10 +34,10 @@ export function validateResource(
 }
 
 export function validateStatus(kind: Kind, status: unknown): readonly Problem[] {
-  return validatorOf(definitions[kind].status, 'status')(status);
+  return ensureValidator(definitions[kind].status, 'status')(status);
 }
 
-function validatorOf(schema: StructuralSchema, field: string): Validate {
+function ensureValidator(schema: StructuralSchema, field: string): Validate {
   const known = compiled.get(schema);
   if (known) return known;
   const validate = compileSchema(schema, field);

@@ -1,4 +1,4 @@
-import { formatPath, getAt, isSameJson, leavesOf, type FieldPath, type Tree } from '../meta/field-tree.js';
+import { formatPath, getAt, isSameJson, listLeaves, type FieldPath, type Tree } from '../meta/field-tree.js';
 import type { Kind } from './kinds.js';
 
 /** A field of a spec, and the kind of objects whose `active` it can make worthless: the owner of that owns the field. */
@@ -32,8 +32,8 @@ export type Widening = { readonly path: FieldPath; readonly of: Kind };
 
 /** Which of them change when a manager that owns `owned` of `spec` owns `next` instead. */
 export function wideningIn(kind: Kind, spec: Tree, owned: Tree, next: Tree): readonly Widening[] {
-  const set = leavesOf(next).filter(({ path, value }) => !isSameJson(getAt(spec, path), value));
-  const gone = leavesOf(owned).filter(({ path }) => getAt(next, path) === undefined);
+  const set = listLeaves(next).filter(({ path, value }) => !isSameJson(getAt(spec, path), value));
+  const gone = listLeaves(owned).filter(({ path }) => getAt(next, path) === undefined);
   return [...set, ...gone].flatMap(({ path }) => {
     const name = formatPath(path);
     const row = wideningFields[kind]?.find(({ field }) => name === field || name.startsWith(`${field}.`));

@@ -10,7 +10,7 @@ export type FieldNames = { readonly properties?: { readonly [name: string]: Fiel
 /** Stops at this number: a body can have very many. */
 const most = 20;
 /** Longer names are cut in messages, and no known name is close to them. */
-const longestName = 40;
+const maxNameLength = 40;
 
 /**
  * Fields of a value that the schema does not know, in the order of the value, at most twenty. Items of lists are not
@@ -29,7 +29,7 @@ export function unknownFields(schema: FieldNames, value: unknown, parent = ''): 
     // A field that is already given was not meant.
     const missing = Object.keys(schema.properties).filter((known) => !Object.hasOwn(value, known));
     const nearest = nearestName(name, missing);
-    const field = joinField(parent, shown(name));
+    const field = joinField(parent, shortenName(name));
     found.push(nearest === undefined ? { field } : { field, nearest: joinField(parent, nearest) });
   }
   return found.slice(0, most);
@@ -37,7 +37,7 @@ export function unknownFields(schema: FieldNames, value: unknown, parent = ''): 
 
 /** The most similar name, if one is close: in another case, or with a few letters wrong, missing, added or swapped. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
-  if (name.length > longestName) return undefined;
+  if (name.length > maxNameLength) return undefined;
   const wanted = name.toLowerCase();
   const tolerance = Math.max(1, Math.floor(wanted.length / 3));
   let best: { readonly name: string; readonly distance: number } | undefined;
@@ -63,6 +63,6 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-function shown(name: string): string {
-  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+function shortenName(name: string): string {
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }

@@ -5,7 +5,7 @@ import { checksumExpectation, firstWrongChecksum, hasWrongChecksum } from '../un
 import { maxProblems, quote, type Problem } from '../errors.js';
 import { fieldOfPointer, joinField } from './field-path.js';
 import type { CelRule, StructuralSchema } from './structural.js';
-import { fieldOf, isObject } from './json-value.js';
+import { readField, isObject } from './json-value.js';
 
 /** Everything that is wrong with a value; `old` is the stored value on an update. */
 export type Validate = (value: unknown, old?: unknown) => readonly Problem[];
@@ -197,7 +197,7 @@ function createRuleChecker(): CheckRules {
       for (const [name, child] of Object.entries(schema.properties ?? {}))
         if (Object.hasOwn(value, name))
           problems.push(
-            ...check(child, value[name], fieldOf(old, name), joinField(field, name), isShapeWrong),
+            ...check(child, value[name], readField(old, name), joinField(field, name), isShapeWrong),
           );
     if (Array.isArray(value) && schema.items)
       for (const [index, item] of value.entries())
@@ -213,21 +213,21 @@ function createRuleChecker(): CheckRules {
     return rules
       .filter((rule) => old !== undefined || !isTransition(rule))
       .flatMap((rule) => {
-        const message = failureOf(rule, context);
-        return message === undefined ? [] : [problemOf(rule, message, schema, value, field)];
+        const message = checkRule(rule, context);
+        return message === undefined ? [] : [toProblem(rule, message, schema, value, field)];
       });
   }
 
   /** Why the rule does not hold: its own message, or that it could not be evaluated; undefined when it holds. */
-  function failureOf(rule: CelRule, context: Record<string, unknown>): string | undefined {
+  function checkRule(rule: CelRule, context: Record<string, unknown>): string | undefined {
     try {
-      return programOf(rule)(context) === true ? undefined : rule.message;
+      return ensureProgram(rule)(context) === true ? undefined : rule.message;
     } catch (error) {
       return `must be such that the rule ${rule.rule} can be evaluated (${String(error).split('\n')[0]})`;
     }
   }
 
-  function programOf({ rule }: CelRule): Program {
+  function ensureProgram({ rule }: CelRule): Program {
     const known = programs.get(rule);
     if (known) return known;
     const program: Program = environment.parse(rule);
@@ -244,7 +244,7 @@ function isTransition(rule: CelRule): boolean {
   return /\boldSelf\b/.test(rule.rule);
 }
 
-function problemOf(
+function toProblem(
   rule: CelRule,
   message: string,
   schema: StructuralSchema,

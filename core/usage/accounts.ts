@@ -87,7 +87,7 @@ export function accountName({ contract, fundingAddress }: AccountId): string {
 }
 
 /** What the port shows of an account. An unknown account has neither a balance nor promises. */
-export function balanceOf(
+export function toAccountBalance(
   { contract, fundingAddress }: AccountId,
   account: AccountRow | undefined,
 ): AccountBalance {

@@ -15,7 +15,7 @@ const farthestMs = 2 * dayMs;
 
 export function isTimeZone(text: string): boolean {
   try {
-    formatterOf(text);
+    createFormatter(text);
     return true;
   } catch (error) {
     if (error instanceof RangeError) return false;
@@ -26,7 +26,7 @@ export function isTimeZone(text: string): boolean {
 /** The last window of each unit and zone: hundreds of limits ask for the same one, and each would take a millisecond to find. */
 const found = new Map<string, CalendarWindow>();
 /** Zones have more than one spelling. */
-const mostFound = 2_000;
+const maxFound = 2_000;
 
 /** The period that contains `now` by the clocks of the time zone. Throws RangeError for an unknown zone. */
 export function calendarWindowAt(calendar: Calendar, now: EpochMs): CalendarWindow {
@@ -34,22 +34,22 @@ export function calendarWindowAt(calendar: Calendar, now: EpochMs): CalendarWind
   const last = found.get(key);
   if (last !== undefined && contains(last, now)) return last;
   const window = findWindow(calendar, now);
-  if (found.size >= mostFound) found.clear();
+  if (found.size >= maxFound) found.clear();
   found.set(key, window);
   return window;
 }
 
 function findWindow({ every, timeZone }: Calendar, now: EpochMs): CalendarWindow {
-  const formatter = formatterOf(timeZone);
-  const first = firstDayOf(every, localDayOf(formatter, now));
+  const formatter = createFormatter(timeZone);
+  const first = findFirstDay(every, toLocalDay(formatter, now));
   return {
-    name: nameOf(every, first),
-    from: beginOf(formatter, first),
-    until: beginOf(formatter, nextOf(every, first)),
+    name: formatPeriod(every, first),
+    from: findBegin(formatter, first),
+    until: findBegin(formatter, findNextDay(every, first)),
   };
 }
 
-function formatterOf(timeZone: string): Intl.DateTimeFormat {
+function createFormatter(timeZone: string): Intl.DateTimeFormat {
   const date = { year: 'numeric', month: 'numeric', day: 'numeric' } as const;
   return new Intl.DateTimeFormat('en-US', {
     ...date,
@@ -60,36 +60,36 @@ function formatterOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** A local date as the UTC midnight with the same figures. */
-function localDayOf(formatter: Intl.DateTimeFormat, at: number): number {
+function toLocalDay(formatter: Intl.DateTimeFormat, at: number): number {
   const parts = new Map(formatter.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
   return Date.UTC(parts.get('year')!, parts.get('month')! - 1, parts.get('day'));
 }
 
 /** The first moment of a local date: not always midnight, since summer time may skip it. Found by halving, because zones give no inverse. */
-function beginOf(formatter: Intl.DateTimeFormat, day: number): EpochMs {
+function findBegin(formatter: Intl.DateTimeFormat, day: number): EpochMs {
   let before = day - farthestMs;
   let after = day + farthestMs;
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
-    if (localDayOf(formatter, middle) >= day) after = middle;
+    if (toLocalDay(formatter, middle) >= day) after = middle;
     else before = middle;
   }
   return after as EpochMs;
 }
 
-function firstDayOf(every: CalendarUnit, day: number): number {
+function findFirstDay(every: CalendarUnit, day: number): number {
   const date = new Date(day);
   if (every === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
   return every === 'week' ? day - ((date.getUTCDay() + 6) % 7) * dayMs : day;
 }
 
-function nextOf(every: CalendarUnit, first: number): number {
+function findNextDay(every: CalendarUnit, first: number): number {
   const date = new Date(first);
   if (every === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
   return first + (every === 'week' ? 7 : 1) * dayMs;
 }
 
-function nameOf(every: CalendarUnit, first: number): string {
+function formatPeriod(every: CalendarUnit, first: number): string {
   const text = new Date(first).toISOString();
   if (every === 'day') return text.slice(0, 10);
   if (every === 'month') return text.slice(0, 7);

@@ -13,7 +13,7 @@ type Committed = Entry & { commit: EntryCommit };
 export function closeReplaced(entry: Entry, ofSender: readonly Entry[], now: EpochMs): readonly Entry[] {
   const live = ofSender.filter((other) => other !== entry).filter(hasCommit);
   const open = live.filter(({ commit }) => commit.until > now);
-  const closed = open.filter((other) => nonceKeyOf(other.key) === nonceKeyOf(entry.key));
+  const closed = open.filter((other) => toNonceKey(other.key) === toNonceKey(entry.key));
   const kept = open.filter((other) => !closed.includes(other)).toSorted(replacedFirst);
   while (kept.length >= openCommitsPerSender) closed.push(kept.shift()!);
   for (const { commit } of closed) commit.until = now;
@@ -52,6 +52,6 @@ function hasCommit(entry: Entry): entry is Committed {
 }
 
 /** The upper 192 bits: nonces of one key are used one after the other. */
-function nonceKeyOf({ nonce }: ReservationKey): bigint {
+function toNonceKey({ nonce }: ReservationKey): bigint {
   return nonce >> 64n;
 }

@@ -4,7 +4,7 @@ import type { Account, Accounts } from './accounts.js';
 import { isFinalizable } from './commits.js';
 import type { Counter, Counters } from './counters.js';
 import type { Fences } from './fences.js';
-import { heldOf } from './held.js';
+import { findHeld } from './held.js';
 import type { Entry } from './reservations.js';
 import type { AccountId, AccountShare } from './reservation.js';
 import type {
@@ -103,13 +103,13 @@ export function explained(
   return {
     limits: request.limits.map((limit, index) => {
       const counter = found.limits[index] ?? chain.counters.of(limit);
-      const held = heldOf(former?.limits, counter)?.amount ?? 0;
+      const held = findHeld(former?.limits, counter)?.amount ?? 0;
       return { used: counter.used, reserved: counter.reserved - held };
     }),
     holds: request.holds.map((hold, index) => {
       const counter = found.holds[index] ?? chain.counters.of(hold);
-      const others = counter.reserved - (heldOf(former?.holds, counter)?.amount ?? 0);
-      return { taken: others + plusUsed(chain, hold), most: mostOf(chain, request, hold) };
+      const others = counter.reserved - (findHeld(former?.holds, counter)?.amount ?? 0);
+      return { taken: others + plusUsed(chain, hold), most: findThreshold(chain, request, hold) };
     }),
     accounts: request.accounts.map((share) => chain.balance(share)),
   };
@@ -147,7 +147,7 @@ function decideLimits(
     const counter = chain.counters.of(limit);
     refuseSame(found.limits, index, counter);
     found.limits[index] = counter;
-    const held = heldOf(former?.limits, counter)?.amount ?? 0;
+    const held = findHeld(former?.limits, counter)?.amount ?? 0;
     const used = counter.used + counter.reserved - held;
     if (used + Math.max(held, limit.cost) <= limit.threshold) continue;
     if (limit.enforce) return { outcome: 'limit', index, used };
@@ -169,7 +169,7 @@ function decideHolds(
     const counter = chain.counters.of(hold);
     refuseSame(found.holds, index, counter);
     found.holds[index] = counter;
-    const held = heldOf(former?.holds, counter)?.amount ?? 0;
+    const held = findHeld(former?.holds, counter)?.amount ?? 0;
     const others = counter.reserved - held;
     const taken = others + plusUsed(chain, hold);
     const most = knownMost(chain, request, hold, now);
@@ -197,7 +197,7 @@ function decideAccounts(
     for (let earlier = 0; earlier < index; earlier++)
       if (found.accounts[earlier] === account) throw listedTwice(`account ${share.contract}`);
     found.accounts[index] = account;
-    const held = heldOf(former?.accounts, account)?.amount ?? 0;
+    const held = findHeld(former?.accounts, account)?.amount ?? 0;
     const others = account.reserved - held;
     if (others + Math.max(held, share.need) > balance)
       return { outcome: 'deposit', index, balance, reserved: others };
@@ -221,15 +221,15 @@ function plusUsed(chain: TurnState, { plusUsed: names, unit }: HoldShare): numbe
 }
 
 /** The threshold in force; 0 if it is a share of a balance that was never read. */
-function mostOf(chain: TurnState, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
+function findThreshold(chain: TurnState, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
   if (typeof threshold === 'number') return threshold;
   const share = accounts[threshold.account];
   const balance = share === undefined ? undefined : chain.accounts.find(share)?.balance;
-  return shareOf(balance ?? 0, threshold.percent);
+  return takePercent(balance ?? 0, threshold.percent);
 }
 
 /** Rounded down. Computed in two parts, because a hundred times a balance may not fit into a double. */
-function shareOf(balance: number, percent: number): number {
+function takePercent(balance: number, percent: number): number {
   return Math.floor(balance / 100) * percent + Math.floor(((balance % 100) * percent) / 100);
 }
 
@@ -246,13 +246,13 @@ function knownAccount(
   return { account, balance: account.balance };
 }
 
-/** Like `mostOf`, but requires that the balance behind a percentage is known and recent enough. */
+/** Like `findThreshold`, but requires that the balance behind a percentage is known and recent enough. */
 function knownMost(chain: TurnState, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
   if (typeof hold.threshold === 'number') return hold.threshold;
   const share = request.accounts[hold.threshold.account];
   if (share === undefined)
     throw new DomainError('INTERNAL', 'a hold names an account that the request does not have');
-  return shareOf(knownAccount(chain, request, share, now).balance, hold.threshold.percent);
+  return takePercent(knownAccount(chain, request, share, now).balance, hold.threshold.percent);
 }
 
 /** If a request named one counter twice, each share would be judged without the other. */

@@ -3,18 +3,25 @@ import type { Account, Accounts } from './accounts.js';
 import { closeReplaced, commitUntil } from './commits.js';
 import type { Counter, Counters } from './counters.js';
 import type { RequestRows } from './decide.js';
-import { heldOf, raiseRate, type Held, type HeldLimit } from './held.js';
-import { joined, withPromise } from './promises.js';
+import { findHeld, raiseRate, type Held, type HeldLimit } from './held.js';
+import { joinPromises, withPromise } from './promises.js';
 import {
   entryFrom,
   partFrom,
   partyName,
   reservationName,
-  reservationOf,
+  toReservation,
   type Entry,
 } from './reservations.js';
 import type { RowChanges, RowSource } from './rows.js';
-import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
+import {
+  ceilSeconds,
+  lastMoment,
+  amountsOfPromise,
+  raiseSignedPart,
+  signedPart,
+  trim,
+} from './signed-part.js';
 import type { Taken } from './unit.js';
 import type { Reservation, ReservationKey } from './reservation.js';
 import type { ReserveRequest } from './reserve-request.js';
@@ -125,7 +132,7 @@ export class Entries {
     const { key, promises, folded, validUntil } = reservation;
     const entry = this.find(key) ?? this.#keep(emptyEntry(key, validUntil));
     // Promises made since then are newer.
-    Object.assign(entry, joined({ promises, folded }, entry));
+    Object.assign(entry, joinPromises({ promises, folded }, entry));
     entry.recordId = smaller(entry.recordId, reservation.recordId);
     for (const limit of reservation.limits) {
       const counter = this.#counters.of(limit);
@@ -135,7 +142,7 @@ export class Entries {
     for (const hold of reservation.holds) this.#hold(entry.holds, this.#counters.of(hold), hold.cost);
     for (const share of reservation.accounts) this.#need(entry, this.#accounts.of(share), share.need);
     if (entry.commit !== undefined)
-      entry.commit.signed = raised(entry.commit.signed, partFrom(reservation, this.#lookup));
+      entry.commit.signed = raiseSignedPart(entry.commit.signed, partFrom(reservation, this.#lookup));
     if (reservation.commit !== undefined) {
       const { signed, ...commit } = reservation.commit;
       entry.commit = { ...commit, signed: signed === undefined ? undefined : partFrom(signed, this.#lookup) };
@@ -148,7 +155,7 @@ export class Entries {
   changed(): Pick<RowChanges, 'reservations' | 'ended'> {
     const changed = [...this.#entries.values()].filter((entry): entry is Entry => entry?.isChanged === true);
     return {
-      reservations: changed.filter(({ isEnded }) => !isEnded).map(reservationOf),
+      reservations: changed.filter(({ isEnded }) => !isEnded).map(toReservation),
       ended: changed.filter(({ isEnded }) => isEnded).map(({ key }) => key),
     };
   }
@@ -170,7 +177,7 @@ export class Entries {
     } else {
       Object.assign(former, withPromise(former, promise));
       if (former.commit !== undefined) {
-        former.commit.signed = raised(former.commit.signed, partOf(request, found));
+        former.commit.signed = raiseSignedPart(former.commit.signed, amountsOfPromise(request, found));
         if (phase !== undefined) former.commit.isSigned = true;
       }
     }
@@ -195,7 +202,7 @@ export class Entries {
             isSigned: false,
             signed: undefined,
           };
-    const { validUntil, ...amounts } = partOf(request, found);
+    const { validUntil, ...amounts } = amountsOfPromise(request, found);
     const entry: Entry = this.#keep({
       key,
       promises: phase === undefined ? [promise] : noPromises,
@@ -241,7 +248,7 @@ export class Entries {
 
   /** Raises the held amount to the larger one, since the earlier signature stays valid. */
   #hold(held: Held<Counter>[], counter: Counter, cost: number): void {
-    const known = heldOf(held, counter);
+    const known = findHeld(held, counter);
     if (known === undefined) {
       held.push({ of: counter, amount: cost });
       this.#counters.hold(counter, cost);
@@ -253,11 +260,11 @@ export class Entries {
 
   #holdLimit(held: HeldLimit[], counter: Counter, taken: Taken): void {
     this.#hold(held, counter, taken.cost);
-    raiseRate(heldOf<Counter>(held, counter)!, taken.rate);
+    raiseRate(findHeld<Counter>(held, counter)!, taken.rate);
   }
 
   #need({ accounts }: Entry, account: Account, need: number): void {
-    const known = heldOf(accounts, account);
+    const known = findHeld(accounts, account);
     if (known === undefined) {
       accounts.push({ of: account, amount: need });
       this.#accounts.hold(account, need);

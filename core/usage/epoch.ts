@@ -39,7 +39,7 @@ export type EpochMirror = {
    */
   put(chainId: number, next: UsageEpoch, expected: UsageEpoch | undefined): Promise<boolean>;
   /**
-   * Raises the copies of these chains to the marks, never lowers them; see {@link raised}. Answers the copies as they
+   * Raises the copies of these chains to the marks, never lowers them; see {@link raiseEpoch}. Answers the copies as they
    * are afterwards. If someone else writes a copy at the same time, it may stay unchanged until the next call. Throws
    * UNAVAILABLE.
    */
@@ -53,7 +53,7 @@ export type EpochCopies = { all(): Promise<ReadonlyMap<number, UsageEpoch>> };
 export type UsageRecovery = {
   /**
    * Begins a new epoch when the data of a chain are lost and every promise made with them has expired. That is the
-   * longest expiry after the loss was first noticed, or immediately when `acceptedLoss` is the {@link lossIdOf} of
+   * longest expiry after the loss was first noticed, or immediately when `acceptedLoss` is the {@link findLossId} of
    * this loss. Until then, and for a chain whose data are there, it changes nothing. Throws UNAVAILABLE.
    */
   recover(chainId: number, acceptedLoss?: string): Promise<'intact' | 'waiting' | 'recovered'>;
@@ -63,7 +63,7 @@ export type UsageRecovery = {
  * Names one loss by its epoch and the time when it was first noticed. So accepting one loss does not accept the next
  * one, even in the same epoch. Undefined while no loss has been noticed.
  */
-export function lossIdOf({ id, lostAt }: UsageEpoch): string | undefined {
+export function findLossId({ id, lostAt }: UsageEpoch): string | undefined {
   return lostAt === undefined ? undefined : `${id}.${lostAt}`;
 }
 
@@ -82,7 +82,7 @@ export function lossEndsAt({ lostAt, longestExpiryMs }: UsageEpoch): EpochMs | u
  * The copy after a mark. Returns the same object if nothing changes: another epoch, a restored copy, or nothing
  * higher.
  */
-export function raised(copy: UsageEpoch, mark: EpochMark): UsageEpoch {
+export function raiseEpoch(copy: UsageEpoch, mark: EpochMark): UsageEpoch {
   if (copy.id !== mark.id || copy.isMoved === true) return copy;
   const sequence = Math.max(copy.sequence, mark.sequence);
   const longestAt = laterOf(copy.longestAt, mark.longestAt);
@@ -119,8 +119,8 @@ export function createMemoryEpochMirror(): EpochMirror & EpochCopies {
       for (const [chainId, mark] of marks) {
         const copy = copies.get(chainId);
         if (copy === undefined) continue;
-        copies.set(chainId, raised(copy, mark));
-        found.set(chainId, raised(copy, mark));
+        copies.set(chainId, raiseEpoch(copy, mark));
+        found.set(chainId, raiseEpoch(copy, mark));
       }
       return found;
     },

@@ -37,7 +37,7 @@ export type EntryCommit = {
 };
 
 /** The entry for `of` in `held`; undefined when nothing is held for it. */
-export function heldOf<T>(held: readonly Held<T>[] | undefined, of: T): Held<T> | undefined {
+export function findHeld<T>(held: readonly Held<T>[] | undefined, of: T): Held<T> | undefined {
   if (held === undefined) return undefined;
   for (const one of held) if (one.of === of) return one;
   return undefined;

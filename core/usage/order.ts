@@ -6,6 +6,6 @@ const placesPerWrite = 4_096;
  * write's number in the sequence of the chain, and the place in that write; places beyond the last one are equal. A
  * decision that was made between two writes comes at the last place of the earlier one.
  */
-export function orderOf(sequence: number, place = placesPerWrite): number {
+export function toOrder(sequence: number, place = placesPerWrite): number {
   return sequence * placesPerWrite + Math.min(place, placesPerWrite - 1);
 }

@@ -7,7 +7,7 @@ import type { DecidingUsage } from './usage-store.js';
  * A window can turn while a request is being planned. If that happens more often than this, the store's clock is
  * unreliable.
  */
-const mostPlans = 3;
+const maxPlans = 3;
 
 type Turned = Extract<ReserveResult, { outcome: 'turned' }>;
 
@@ -32,7 +32,7 @@ export function reserve<R extends ReserveRequest>(
     const request = build(now);
     return usage.reserve(request).then((result) => {
       if (result.outcome !== 'turned') return { request, now, result };
-      if (plan === mostPlans) throw unsteady();
+      if (plan === maxPlans) throw unsteady();
       return ask(result.now, plan + 1);
     });
   };
@@ -45,7 +45,7 @@ export async function peek<R extends ReserveRequest>(
   build: (now: EpochMs) => R,
 ): Promise<Peeked<R>> {
   let now = usage.now();
-  for (let plan = 1; plan <= mostPlans; plan++) {
+  for (let plan = 1; plan <= maxPlans; plan++) {
     const request = build(now);
     const peeked = await usage.peek(request);
     const { result } = peeked;

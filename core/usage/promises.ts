@@ -22,7 +22,7 @@ export function withPromise({ promises, folded }: Promises, promise: SignedPromi
 }
 
 /** All promises of both, for one reservation that was known in two places. */
-export function joined(a: Promises, b: Promises): Promises {
+export function joinPromises(a: Promises, b: Promises): Promises {
   let all = a;
   // Adds the oldest first, as if the promises had been made one after the other.
   for (const promise of b.promises.toReversed()) {

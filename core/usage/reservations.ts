@@ -31,18 +31,18 @@ export type Entry = {
 };
 
 /** One text per operation of a chain, from the full nonce, EntryPoint and sender. */
-export function operationOf({ entryPoint, sender, nonce }: OperationId): string {
+export function operationKey({ entryPoint, sender, nonce }: OperationId): string {
   return `${nonce.toString(16)}/${entryPoint}/${sender}`;
 }
 
 /** One text per reservation of a chain. */
 export function reservationName(key: ReservationKey): string {
-  return `${operationOf(key)}/${key.paymasterId}`;
+  return `${operationKey(key)}/${key.paymasterId}`;
 }
 
 /** One text per paymaster, EntryPoint and sender of a chain. */
 export function partyName({ paymasterId, ...operation }: ReservationKey): string {
-  return `${operationOf({ ...operation, nonce: 0n })}/${paymasterId}`;
+  return `${operationKey({ ...operation, nonce: 0n })}/${paymasterId}`;
 }
 
 type Amounts = Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'>;
@@ -82,23 +82,23 @@ export function entryFrom(row: Reservation, turn: Lookup): Entry {
 }
 
 /** The reservation as a row. */
-export function reservationOf(entry: Entry): Reservation {
+export function toReservation(entry: Entry): Reservation {
   const { key, promises, folded, commit, recordId } = entry;
   return {
     key,
     promises,
     folded,
-    ...amountsOf(entry),
-    ...(commit === undefined ? {} : { commit: commitOf(commit) }),
+    ...toAmounts(entry),
+    ...(commit === undefined ? {} : { commit: toCommit(commit) }),
     ...(recordId === undefined ? {} : { recordId }),
   };
 }
 
-function commitOf({ commitment, until, isSigned, signed }: EntryCommit): Commit {
-  return { commitment, until, isSigned, ...(signed === undefined ? {} : { signed: amountsOf(signed) }) };
+function toCommit({ commitment, until, isSigned, signed }: EntryCommit): Commit {
+  return { commitment, until, isSigned, ...(signed === undefined ? {} : { signed: toAmounts(signed) }) };
 }
 
-function amountsOf({
+function toAmounts({
   validUntil,
   ...held
 }: Pick<Entry, 'validUntil' | 'limits' | 'holds' | 'accounts'>): Amounts {

@@ -43,7 +43,7 @@ export type ReserveRequest = {
   readonly ordered?: true;
 };
 
-/** See {@link orderOf}; absent: it was not asked for. */
+/** See {@link toOrder}; absent: it was not asked for. */
 type Ordered = { readonly order?: number };
 
 /** The policies of the limits come first, in their order: those that would refuse are known in the step only. */

@@ -30,7 +30,7 @@ export type RowStore = {
     promisesNothing?: (result: T) => boolean,
   ): PromiseLike<T>;
   /** The same without locks; it must change nothing, and promises nothing. */
-  look<T>(chainId: number, wanted: () => Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T>;
+  look<T>(chainId: number, wanted: () => Wanted, read: (turn: Turn, now: EpochMs) => T): Promise<T>;
 
   chain(chainId: number): Promise<ChainRow>;
   reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]>;

@@ -49,7 +49,7 @@ export type ChainRow = {
 /** Rows of one chain as a turn begins. They belong to the turn alone until it ends. */
 export type RowSource = {
   readonly chain: ChainRow;
-  /** The write's place among all writes of the chain; see `orderOf`. */
+  /** The write's place among all writes of the chain; see `toOrder`. */
   readonly sequence: number;
   /** The first place of this turn's decisions in that write. */
   readonly place: number;

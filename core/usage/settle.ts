@@ -1,10 +1,10 @@
 import type { Account } from './accounts.js';
 import type { Counter, Counters } from './counters.js';
 import type { Entries } from './entries.js';
-import { reservationOf, type Entry } from './reservations.js';
+import { toReservation, type Entry } from './reservations.js';
 import type { FollowerStep, EndedReservation } from './follower-step.js';
 import type { AccountId, Reservation, ReservationKey, StepRecord } from './reservation.js';
-import { unitOf } from './units.js';
+import { unitRow } from './units.js';
 
 /** The parts of a turn that a step changes. */
 type SettledLedger = {
@@ -62,12 +62,12 @@ function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefine
   if (actualCost !== undefined)
     for (const { of: counter, amount: cost, rate } of entry.limits) {
       const taken = rate === undefined ? { cost } : { cost, rate };
-      chain.charge(counter, unitOf(counter.unit).spent(taken, actualCost), counter.until);
+      chain.charge(counter, unitRow(counter.unit).spent(taken, actualCost), counter.until);
     }
   return end(chain, entry);
 }
 
 function end(chain: SettledLedger, entry: Entry): Reservation {
   chain.entries.end(entry);
-  return reservationOf(entry);
+  return toReservation(entry);
 }

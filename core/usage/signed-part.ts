@@ -1,6 +1,6 @@
 import { toSeconds, type EpochMs, type EpochSeconds } from '../units/time.js';
 import type { RequestRows } from './decide.js';
-import { heldOf, limitHeld, raiseRate, type Held, type HeldLimit, type SignedPart } from './held.js';
+import { findHeld, limitHeld, raiseRate, type Held, type HeldLimit, type SignedPart } from './held.js';
 import type { Entry } from './reservations.js';
 import type { ReserveRequest } from './reserve-request.js';
 
@@ -15,7 +15,10 @@ export function signedPart({ validUntil, limits, holds, accounts }: Entry): Sign
 }
 
 /** What the promise of a request holds; `found` has its counters and accounts. */
-export function partOf({ promise, limits, holds, accounts }: ReserveRequest, found: RequestRows): SignedPart {
+export function amountsOfPromise(
+  { promise, limits, holds, accounts }: ReserveRequest,
+  found: RequestRows,
+): SignedPart {
   return {
     validUntil: promise.validUntil,
     limits: limits.map((limit, i) => limitHeld(found.limits[i]!, limit)),
@@ -25,7 +28,7 @@ export function partOf({ promise, limits, holds, accounts }: ReserveRequest, fou
 }
 
 /** Both together, each amount at the larger one. */
-export function raised(former: SignedPart | undefined, more: SignedPart): SignedPart {
+export function raiseSignedPart(former: SignedPart | undefined, more: SignedPart): SignedPart {
   if (former === undefined) return more;
   return {
     validUntil: Math.max(former.validUntil, more.validUntil) as EpochSeconds,
@@ -42,7 +45,7 @@ export function trim<T>(
   all: { unhold(of: T, amount: number): void; raise(of: T, by: number): void },
 ): void {
   for (const { of, amount } of list) {
-    const stays = heldOf(kept, of);
+    const stays = findHeld(kept, of);
     if (stays === undefined) all.unhold(of, amount);
     else if (stays.amount !== amount) all.raise(of, stays.amount - amount);
   }
@@ -62,7 +65,7 @@ export function ceilSeconds(at: EpochMs): EpochSeconds {
 function union<T>(former: readonly Held<T>[], more: readonly Held<T>[]): Held<T>[] {
   const all = copied(former);
   for (const { of, amount } of more) {
-    const known = heldOf(all, of);
+    const known = findHeld(all, of);
     if (known === undefined) all.push({ of, amount });
     else known.amount = Math.max(known.amount, amount);
   }

@@ -20,19 +20,19 @@ export type OpenStep = {
   readonly step: FollowerStep;
   /** The number of the turn that began it; no other step of the chain has the same. */
   readonly sequence: number;
-  /** Number of items that are carried out: restored reservations and endings, in the order of {@link partOf}. */
+  /** Number of items that are carried out: restored reservations and endings, in the order of {@link sliceOfStep}. */
   readonly done: number;
 };
 
 /** How far an open step is, as the chain's row stores it. */
 export type StepProgress = Pick<OpenStep, 'sequence' | 'done'>;
 
-export function itemsOf({ restored, settled, released, forfeited }: FollowerStep): number {
+export function countItems({ restored, settled, released, forfeited }: FollowerStep): number {
   return restored.length + settled.length + released.length + forfeited.length;
 }
 
 /** Items `from` to `from + itemsPerPart` of a step. The first part also has the changes that take, the last one those that give back. */
-export function partOf(step: FollowerStep, from: number): FollowerStep {
+export function sliceOfStep(step: FollowerStep, from: number): FollowerStep {
   const to = from + itemsPerPart;
   let before = 0;
   const within = <T>(items: readonly T[]): readonly T[] => {
@@ -41,7 +41,7 @@ export function partOf(step: FollowerStep, from: number): FollowerStep {
     return found;
   };
   const isFirst = from === 0;
-  const isLast = to >= itemsOf(step);
+  const isLast = to >= countItems(step);
   return {
     ...step,
     restored: within(step.restored),

@@ -1,8 +1,8 @@
 import type { Cursor, TakenStep } from './follower-step.js';
 
 /** Stores keep at most so many steps of a chain, and drop the oldest when they ended more reservations: some megabytes. */
-export const mostTakenSteps = 256;
-export const mostTakenEndings = 10_000;
+export const maxTakenSteps = 256;
+export const maxTakenEndings = 10_000;
 
 /**
  * The newest steps without a gap between them, the oldest first: they lead to the cursor. A release that keeps no steps leaves

@@ -1,14 +1,14 @@
 import type { EpochMs } from '../units/time.js';
-import { Accounts, balanceOf, type Account } from './accounts.js';
+import { Accounts, toAccountBalance, type Account } from './accounts.js';
 import { Counters, type Counter } from './counters.js';
 import { decide, decideFences, decideShares, explained, type RequestRows } from './decide.js';
 import { Entries, graceMs } from './entries.js';
 import { Fences } from './fences.js';
-import { orderOf } from './order.js';
+import { toOrder } from './order.js';
 import { withoutPromise } from './promises.js';
 import type { ChainRow, RowChanges, RowSource, StepChange } from './rows.js';
 import { settle } from './settle.js';
-import { itemsOf, itemsPerPart, partOf, type StepProgress } from './step-parts.js';
+import { countItems, itemsPerPart, sliceOfStep, type StepProgress } from './step-parts.js';
 import type { AddedRecord, Cursor, EndedReservation, FollowerStep, StepResult } from './follower-step.js';
 import type { AccountId, CounterId, StepRecord } from './reservation.js';
 import type {
@@ -136,8 +136,8 @@ export class Turn {
     const isNext = open?.sequence === from?.sequence && open?.done === from?.done;
     if (!isNext || !isSameCursor(cursor, step.expected)) return { isTaken: false };
     const done = from?.done ?? 0;
-    const ended = settle(this, partOf(step, done));
-    const isDone = done + itemsPerPart >= itemsOf(step);
+    const ended = settle(this, sliceOfStep(step, done));
+    const isDone = done + itemsPerPart >= countItems(step);
     const sequence = from?.sequence ?? this.#rows.sequence;
     if (isDone) this.#chain = { ...this.#chain, cursor: step.next, open: undefined };
     else this.#chain = { ...this.#chain, open: { sequence, done: done + itemsPerPart } };
@@ -178,7 +178,7 @@ export class Turn {
   }
 
   balance(id: AccountId): AccountBalance {
-    return balanceOf(id, this.accounts.find(id));
+    return toAccountBalance(id, this.accounts.find(id));
   }
 
   forgetAccounts(ids: readonly AccountId[]): void {
@@ -249,7 +249,7 @@ export class Turn {
 
   /** Everything that one turn decides together belongs to one write. */
   #nextOrder(): number {
-    return orderOf(this.#rows.sequence, this.#place++);
+    return toOrder(this.#rows.sequence, this.#place++);
   }
 }
 

@@ -62,28 +62,28 @@ const one: Taken = Object.freeze({ cost: 1 });
 export type Unit = keyof typeof units;
 export const unitNames = Object.keys(units) as readonly Unit[];
 
-export function unitOf(unit: Unit): UnitRow {
+export function unitRow(unit: Unit): UnitRow {
   return units[unit];
 }
 
 /** Whether limits of the unit can count only while the coin has a price. */
 export function needsPrice(unit: Unit): boolean {
-  return unitOf(unit).take({ ...noCost, usdPerNative: undefined }) === undefined;
+  return unitRow(unit).take({ ...noCost, usdPerNative: undefined }) === undefined;
 }
 
 /** Whole units are counted one by one; an ordinary operation needs more than a hundredth of any other limit that people set. */
 export function isFull(unit: Unit, used: number, threshold: number): boolean {
-  return unitOf(unit).decimals === 0 ? used >= threshold : used * 100 >= threshold * 99;
+  return unitRow(unit).decimals === 0 ? used >= threshold : used * 100 >= threshold * 99;
 }
 
 /** Rounds down: the remaining part of an operation or of a gwei cannot pay for anything. Throws RangeError. */
 export function parseThreshold(unit: Unit, text: string): number {
   return countable(
-    parseDecimal(text, longestFraction) / 10n ** BigInt(longestFraction - unitOf(unit).decimals),
+    parseDecimal(text, maxFractionDigits) / 10n ** BigInt(maxFractionDigits - unitRow(unit).decimals),
   );
 }
 
-const longestFraction = 18;
+const maxFractionDigits = 18;
 
 /** Saturates: no threshold is higher than what can be counted. */
 function countable(amount: bigint): number {
@@ -92,13 +92,13 @@ function countable(amount: bigint): number {
 
 /** An amount for people, e.g. "3 operations" or "0.05 ether". */
 export function formatAmount(unit: Unit, amount: number): string {
-  const { decimals, noun } = unitOf(unit);
+  const { decimals, noun } = unitRow(unit);
   const figure = formatDecimal(BigInt(amount), decimals);
   return figure === '1' && decimals === 0 ? `1 ${noun.slice(0, -1)}` : `${figure} ${noun}`;
 }
 
 /** A figure without its noun: a number where units are whole, otherwise decimal text. */
-export function figureOf(unit: Unit, amount: number): number | string {
-  const { decimals } = unitOf(unit);
+export function renderFigure(unit: Unit, amount: number): number | string {
+  const { decimals } = unitRow(unit);
   return decimals === 0 ? amount : formatDecimal(BigInt(amount), decimals);
 }

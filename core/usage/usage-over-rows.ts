@@ -2,7 +2,7 @@ import type { EpochMs } from '../units/time.js';
 import type { RowStore, Wanted } from './row-store.js';
 import { graceMs } from './entries.js';
 import { rememberFenceMs } from './fences.js';
-import { joinResults, partOf, type OpenStep, type StepProgress } from './step-parts.js';
+import { joinResults, sliceOfStep, type OpenStep, type StepProgress } from './step-parts.js';
 import type { Turn } from './turn.js';
 import type { FollowerStep, StepResult } from './follower-step.js';
 import type { AccountId, CounterId } from './reservation.js';
@@ -35,7 +35,7 @@ export function usageOver(store: RowStore, limits: LimitObserver): UsageOverRows
     let from: StepProgress | undefined = open;
     let joined: StepResult | undefined;
     for (;;) {
-      const part = partOf(step, from?.done ?? 0);
+      const part = sliceOfStep(step, from?.done ?? 0);
       const result = await store.turn(
         step.chainId,
         () => wantedByStep(part),

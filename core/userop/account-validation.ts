@@ -66,12 +66,16 @@ export function readValidationData(word: bigint, version: EntryPointVersion): Va
   const authorizer = word & ((1n << 160n) - 1n);
   const until = Number((word >> 160n) & BigInt(uint48Max));
   return {
-    signature: authorizer === 0n ? 'valid' : authorizer === 1n ? 'failed' : addressOf(authorizer),
-    window: windowOf(Number(word >> 208n), until === 0 ? uint48Max : until, version),
+    signature: authorizer === 0n ? 'valid' : authorizer === 1n ? 'failed' : toAddress(authorizer),
+    window: toValidityWindow(Number(word >> 208n), until === 0 ? uint48Max : until, version),
   };
 }
 
-function windowOf(validAfter: number, validUntil: number, version: EntryPointVersion): ValidityWindow {
+function toValidityWindow(
+  validAfter: number,
+  validUntil: number,
+  version: EntryPointVersion,
+): ValidityWindow {
   const isBlocks =
     entryPointRules[version].readsBlockWindows && validAfter >= blockFlag && validUntil >= blockFlag;
   return isBlocks
@@ -90,6 +94,6 @@ export function isWithin(
   return hasBegun && now <= validUntil;
 }
 
-function addressOf(authorizer: bigint): AddressKey {
+function toAddress(authorizer: bigint): AddressKey {
   return addressKeyAt(`0x${authorizer.toString(16).padStart(40, '0')}`, 0);
 }

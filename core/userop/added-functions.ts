@@ -70,7 +70,7 @@ export function compileFunctions(
     const why = fits(signature, shape)
       ? undefined
       : `its arguments must be ${shapeArguments[shape] ?? `those of a shape`} for shape ${shape}`;
-    const selector = selectorOf(signature);
+    const selector = hashSelector(signature);
     const before = accountFunctions.has(selector) ? 'it is built in' : seen.get(selector);
     const problem = why ?? before;
     if (problem !== undefined) {
@@ -97,6 +97,6 @@ function fits(signature: string, shape: AddedShape): boolean {
   return signature.slice(signature.indexOf('(')) === shapeArguments[shape];
 }
 
-function selectorOf(signature: string): Hex {
+function hashSelector(signature: string): Hex {
   return bytesToHex(keccak256(Buffer.from(signature, 'latin1')).subarray(0, 4));
 }

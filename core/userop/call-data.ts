@@ -48,7 +48,7 @@ export type CallContext = {
 export function decodeCalls(callData: Hex, context: CallContext, known?: DecodedHex): DecodedCalls {
   if (callData === '0x') return { outcome: 'calls', calls: [], signature: '' };
   const selector = callData.slice(0, 10);
-  const row = rowOf(selector, context);
+  const row = findFunction(selector, context);
   if (row === undefined) return refuseSelector(selector);
   const { hex, bytes } = decodedHex(callData, known);
   const { account, modules } = context;
@@ -65,7 +65,7 @@ export function decodeCalls(callData: Hex, context: CallContext, known?: Decoded
 }
 
 /** A built-in row wins: what a selector of known accounts means is nobody's to change. */
-function rowOf(selector: string, { ofChain, ofPaymaster }: CallContext): AccountFunction | undefined {
+function findFunction(selector: string, { ofChain, ofPaymaster }: CallContext): AccountFunction | undefined {
   return accountFunctions.get(selector) ?? ofChain?.get(selector) ?? ofPaymaster?.get(selector);
 }
 
@@ -101,7 +101,7 @@ function readInner(source: CallData, { start, end }: Range, context: CallContext
   const at = 2 + 2 * start;
   if (source.hex.slice(at, at + 64) === offsetOfStruct) return readStructsAndFlag(source, { start, end });
   const selector = `0x${source.hex.slice(at, at + 8)}`;
-  const row = rowOf(selector, context);
+  const row = findFunction(selector, context);
   if (row === undefined || row.shape === 'wrapped' || row.shape === 'setup-then-call')
     throw new Undecodable(`${selector} after its selector is not an account function that may be there`);
   return callReaders[row.shape](source, { start: start + 4, end }, row.batchers);
@@ -121,13 +121,13 @@ function refuseSelector(selector: string): DecodedCalls {
 function unknown(selector: string): string {
   const found = unreadFunctions.get(selector);
   if (found === undefined)
-    return `no known account executes calls with selector ${selector}: if its function has one of the shapes of accountFunctions, add it to the Paymaster, e.g. ${yamlOf(`NAME${shapeArguments.call}`, 'call')}`;
+    return `no known account executes calls with selector ${selector}: if its function has one of the shapes of accountFunctions, add it to the Paymaster, e.g. ${exampleYaml(`NAME${shapeArguments.call}`, 'call')}`;
   const what = `${selector} is ${found.signature}, which is not read`;
   return 'why' in found
     ? `${what}: ${found.why}`
-    : `${what}: add it to the Paymaster, ${yamlOf(found.signature, found.shape)}`;
+    : `${what}: add it to the Paymaster, ${exampleYaml(found.signature, found.shape)}`;
 }
 
-function yamlOf(signature: string, shape: string): string {
+function exampleYaml(signature: string, shape: string): string {
   return `spec: {accountFunctions: [{signature: "${signature}", shape: ${shape}}]}`;
 }

@@ -1,6 +1,6 @@
 import { AbiReader } from './abi-reader.js';
 import { multiSendSelector, type AddedShape } from './account-functions.js';
-import { type Call, type CallData, callOf, maxCalls, type Range, Undecodable } from './call.js';
+import { type Call, type CallData, decodeCall, maxCalls, type Range, Undecodable } from './call.js';
 import { addressKeyAt } from '../units/address.js';
 
 /** Reads the calls in the arguments of an account function. Throws Undecodable. */
@@ -20,7 +20,7 @@ export const callReaders: Readonly<Record<AddedShape | 'erc-7579', CallReader>> 
 function readCall(callData: CallData, args: Range): readonly Call[] {
   const reader = new AbiReader(callData, args, 3);
   const { start } = args;
-  return [callOf(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64))];
+  return [decodeCall(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64))];
 }
 
 function readCallStruct(callData: CallData, args: Range): readonly Call[] {
@@ -36,7 +36,12 @@ function readCallOrDelegateCall(
   const reader = new AbiReader(callData, args, 4);
   const { start } = args;
   const operation = reader.size(start + 96);
-  const call = callOf(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64));
+  const call = decodeCall(
+    callData,
+    reader.address(start),
+    reader.uint256(start + 32),
+    reader.bytes(start + 64),
+  );
   if (operation > 1) throw new Undecodable(`operation ${operation} is neither call nor delegate call`);
   return operation === 0 ? [call] : readMultiSend(callData, call, batchers);
 }
@@ -53,7 +58,7 @@ function readBatch(callData: CallData, args: Range): readonly Call[] {
   const calls: Call[] = [];
   for (let index = 0; index < targets.length; index += 1)
     calls.push(
-      callOf(
+      decodeCall(
         callData,
         reader.address(targets.start + 32 * index),
         values.length === 0 ? 0n : reader.uint256(values.start + 32 * index),
@@ -72,7 +77,7 @@ function readBatchWithoutValues(callData: CallData, args: Range): readonly Call[
   const calls: Call[] = [];
   for (let index = 0; index < targets.length; index += 1)
     calls.push(
-      callOf(
+      decodeCall(
         callData,
         reader.address(targets.start + 32 * index),
         0n,
@@ -145,7 +150,7 @@ function readPacked(callData: CallData, execution: Range): Call {
   if (dataStart > execution.end)
     throw new Undecodable('a single execution must hold a target of 20 bytes and a value of 32');
   const at = 2 + 2 * execution.start;
-  return callOf(
+  return decodeCall(
     callData,
     addressKeyAt(callData.hex, execution.start),
     BigInt(`0x${callData.hex.slice(at + 40, at + 104)}`),
@@ -177,7 +182,7 @@ function structsAt(callData: CallData, outer: AbiReader, at: number): readonly C
 }
 
 function readStruct(callData: CallData, reader: AbiReader, start: number): Call {
-  return callOf(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64));
+  return decodeCall(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64));
 }
 
 const headerSize = 1 + 20 + 32 + 32;
@@ -221,5 +226,5 @@ function readTransaction(callData: CallData, at: number, end: number): Call {
   const start = at + headerSize;
   const data = { start, end: start + words.size(at + 53) };
   if (data.end > end) throw new Undecodable(`the data at byte ${start} of multiSend is cut off`);
-  return callOf(callData, target, words.uint256(at + 21), data);
+  return decodeCall(callData, target, words.uint256(at + 21), data);
 }

@@ -51,7 +51,7 @@ export type CallData = DecodedHex & {
  * A call to target 0 is one to the account itself: several accounts read it so, and for the others it would do nothing. It is
  * judged like every call, and never read again.
  */
-export function callOf({ hex, account }: CallData, target: AddressKey, value: bigint, data: Range): Call {
+export function decodeCall({ hex, account }: CallData, target: AddressKey, value: bigint, data: Range): Call {
   const end = Math.min(data.start + 4, data.end);
   const selector: Hex = `0x${hex.slice(2 + 2 * data.start, 2 + 2 * end)}`;
   return { target: target === zeroKey ? account : target, value, selector, data };

@@ -1,7 +1,7 @@
 import { isDomainError } from '../errors.js';
 import { recordTime } from '../ledger/record-id.js';
 import type { DecidedCall, RecordId } from '../ledger/record.js';
-import { decisionsIn, sharesOf, type ServedPolicies } from '../policy/derived.js';
+import { decisionsIn, listPolicyShares, type ServedPolicies } from '../policy/derived.js';
 import type { PolicyFacts } from '../policy/kind.js';
 import type { AllowList } from '../policy/rules/allow-list/compile.js';
 import { decideCalls } from '../policy/rules/allow-list/decide.js';
@@ -14,7 +14,7 @@ import type { AddressKey } from '../units/address.js';
 import { given } from '../units/given.js';
 import type { EpochMs } from '../units/time.js';
 import { gweiCeil } from '../units/wei.js';
-import { unitOf, type Unit } from '../usage/units.js';
+import { unitRow, type Unit } from '../usage/units.js';
 import type { OperationCost } from '../usage/unit.js';
 import type { DecodedCalls } from '../userop/call-data.js';
 import type { PastDecision, PastEnding, PastRecord } from '../ledger/past.js';
@@ -70,11 +70,11 @@ const judgedReasons: ReadonlySet<string> = new Set([
   'COST_TOO_HIGH',
 ]);
 
-const mostExamples = 20;
+const maxExamples = 20;
 const dayMs = 86_400_000;
 
 /** A reorganisation may take back the end of so many promises, as of the usage store. */
-const mostEnded = 10_000;
+const maxEnded = 10_000;
 
 type Counter = { used: number; reserved: number };
 type Held = { readonly of: Counter; readonly unit: Unit; readonly rate: bigint | undefined; amount: number };
@@ -175,8 +175,8 @@ export class WhatIf {
     // The rules that are judged read nothing else of it.
     const op = { sender, initCode: factory ?? '0x' } as UserOperation;
     const allowList: AllowList = rules.contractsInShadow ? { kind: 'open' } : rules.allowList;
-    const calls = callsOf(record);
-    const cost = costOf(record);
+    const calls = toDecodedCalls(record);
+    const cost = toOperationCost(record);
     const workLeft = allWork();
     const facts: PolicyFacts = { mode, chainId, op, calls, allowList, cost, now, listOf, shadow, workLeft };
     if (rules.campaigns !== undefined) {
@@ -201,7 +201,11 @@ export class WhatIf {
     const { sender, entryPoint, nonce, reservation } = record;
     const operation = `${entryPoint}/${sender}/${nonce}`;
     const known = this.#live.get(operation);
-    const shares = sharesOf(rules, record.mode ?? 'SPONSORED', { sender, cost: costOf(record), now });
+    const shares = listPolicyShares(rules, record.mode ?? 'SPONSORED', {
+      sender,
+      cost: toOperationCost(record),
+      now,
+    });
     const taken = shares.map((share) => {
       const of = this.#counter(share.counter, share.unit);
       const held = known?.held.find((one) => one.of === of);
@@ -247,11 +251,11 @@ export class WhatIf {
     }
     const gwei = gweiCeil(BigInt(cost ?? 0));
     promised.spent = promised.held.map(({ unit, rate, amount }) =>
-      outcome === 'mined' ? unitOf(unit).spent({ cost: amount, ...given({ rate }) }, gwei) : 0,
+      outcome === 'mined' ? unitRow(unit).spent({ cost: amount, ...given({ rate }) }, gwei) : 0,
     );
     for (const [index, { of }] of promised.held.entries()) of.used += promised.spent[index] ?? 0;
     if (this.#live.get(promised.operation) === promised) this.#live.delete(promised.operation);
-    const place = this.#endings++ % mostEnded;
+    const place = this.#endings++ % maxEnded;
     const oldest = this.#ended[place];
     if (oldest !== undefined && oldest !== reservation) this.#recorded.delete(oldest);
     this.#ended[place] = reservation;
@@ -267,7 +271,7 @@ export class WhatIf {
 
 const shadow = { note: () => {} };
 
-function costOf({ maxCost, usdPerNative }: PastDecision): OperationCost {
+function toOperationCost({ maxCost, usdPerNative }: PastDecision): OperationCost {
   return {
     wei: BigInt(maxCost ?? 0),
     usdPerNative: usdPerNative === null ? undefined : BigInt(usdPerNative),
@@ -276,7 +280,7 @@ function costOf({ maxCost, usdPerNative }: PastDecision): OperationCost {
 
 const noData = { start: 0, end: 0 };
 
-function callsOf({ calls, callsLeftOut }: PastDecision): DecodedCalls {
+function toDecodedCalls({ calls, callsLeftOut }: PastDecision): DecodedCalls {
   if (callsLeftOut === null)
     return { outcome: 'refused', reason: 'CALLDATA_UNDECODABLE', detail: 'its calls could not be read' };
   const named = (JSON.parse(calls) as readonly DecidedCall[]).map(({ target, selector }) => ({
@@ -302,7 +306,7 @@ class Groups {
     this.#groups.set(`${day} ${reason}`, group);
     const examples = (this.#examples[reason] ??= []);
     const { detail = '', policyId } = refusal ?? {};
-    if (examples.length < mostExamples) examples.push({ decision: id, sender, detail, policyId });
+    if (examples.length < maxExamples) examples.push({ decision: id, sender, detail, policyId });
   }
 
   found(): Found {

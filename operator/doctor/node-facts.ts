@@ -50,7 +50,7 @@ export async function readNode(chain: Chain, spec: ChainSpec) {
       ),
     ),
     feeds: await Promise.all(
-      feedsOf(spec.nativePrice ?? {}).map((feed) => readFeed(chain, feed, latest?.timestamp)),
+      listFeeds(spec.nativePrice ?? {}).map((feed) => readFeed(chain, feed, latest?.timestamp)),
     ),
     /** The most blocks of those tried in which it looks for logs; 0: it refuses even one. */
     logRange: head === undefined ? 0 : await widestLogs(chain, head),
@@ -87,13 +87,13 @@ async function readEntryPoints(chain: Chain, chainId: number) {
   return Object.fromEntries(entries) as Readonly<Record<EntryPointVersion, Awaited<ReturnType<typeof read>>>>;
 }
 
-function feedsOf({
+function listFeeds({
   chainlink,
   combine,
 }: NativePriceSpec): readonly { feed: string; maxAgeSeconds: number }[] {
   const { nativeFeed, maxAgeSeconds = defaultMaxAgeSeconds } = chainlink ?? {};
   const own = nativeFeed === undefined ? [] : [{ feed: nativeFeed, maxAgeSeconds }];
-  return [...own, ...(combine?.sources ?? []).flatMap(feedsOf)];
+  return [...own, ...(combine?.sources ?? []).flatMap(listFeeds)];
 }
 
 async function readFeed(

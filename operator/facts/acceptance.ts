@@ -5,7 +5,13 @@ import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/la
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { hexWord, type Hex } from '../../core/units/hex.js';
-import { bestSigner, filesOf, type CodeLevel, type ProfileFacts, type SignerLevel } from './facts.js';
+import {
+  bestSigner,
+  profileSignerFiles,
+  type CodeLevel,
+  type ProfileFacts,
+  type SignerLevel,
+} from './facts.js';
 
 /** What decides whether operations signed for a profile can be mined. */
 export type Acceptance = Pick<ProfileFacts, 'code' | 'entryPoint' | 'signer' | 'signers'>;
@@ -25,7 +31,7 @@ export async function readAcceptances(
   profiles: readonly ProfileConfig[],
   block: BlockTag,
 ): Promise<readonly Acceptance[]> {
-  const asked = profiles.map((profile) => questionsOf(deps, profile));
+  const asked = profiles.map((profile) => listQuestions(deps, profile));
   const words = await unlessUnavailable(
     deps.chain.words(
       asked.flatMap(({ calls }) => calls),
@@ -40,7 +46,7 @@ export async function readAcceptances(
     answers.push(
       own === undefined
         ? Promise.resolve(withLevels(questions, 'Unknown', 'Unknown', () => 'Unknown'))
-        : answerOf(deps.chain, questions, own, block),
+        : readAcceptance(deps.chain, questions, own, block),
     );
   }
   return Promise.all(answers);
@@ -82,16 +88,16 @@ export function addressWord(address: Address): string {
   return toAddressKey(address).slice(2).padStart(64, '0');
 }
 
-type Questions = ReturnType<typeof questionsOf>;
+type Questions = ReturnType<typeof listQuestions>;
 
 /** `entryPoint()` and `balanceOf(address)`. */
 const entryPointSelector: Hex = '0xb0d691fe';
 export const balanceOf: Hex = '0x70a08231';
 
-function questionsOf({ layouts, signers }: AcceptanceDeps, profile: ProfileConfig) {
+function listQuestions({ layouts, signers }: AcceptanceDeps, profile: ProfileConfig) {
   /** Every key file; undefined for one that is not mounted here. */
-  const keys = new Map(filesOf(profile).map((file) => [file, signers.get(file)]));
-  const codecs = codecsOf(profile, layouts[profile.layout]);
+  const keys = new Map(profileSignerFiles(profile).map((file) => [file, signers.get(file)]));
+  const codecs = listCodecs(profile, layouts[profile.layout]);
   const signerQuestions = codecs.flatMap(({ address, signerCall }) =>
     [...keys.values()].flatMap((key) =>
       key === undefined ? [] : [{ key, to: address, ...signerCall(key.address) }],
@@ -114,7 +120,7 @@ function questionsOf({ layouts, signers }: AcceptanceDeps, profile: ProfileConfi
 }
 
 /** The contract of mode SPONSORED and that of mode ERC20, which may be at the same address. */
-function codecsOf(
+function listCodecs(
   profile: ProfileConfig,
   { sponsorship, token }: Layout,
 ): readonly (Pick<SponsorshipCodec, 'signerCall'> & { readonly address: Address })[] {
@@ -123,22 +129,22 @@ function codecsOf(
   return [sponsoring, { address: profile.token, signerCall: token.signerCall }];
 }
 
-async function answerOf(
+async function readAcceptance(
   chain: AcceptanceDeps['chain'],
   questions: Questions,
   words: readonly (bigint | undefined)[],
   block: BlockTag,
 ): Promise<Acceptance> {
-  if (!words.includes(undefined)) return acceptanceOf(questions, words.slice(1).map(toWord));
+  if (!words.includes(undefined)) return decideAcceptance(questions, words.slice(1).map(toWord));
   const { profile, contracts, calls } = questions;
   const code = await readCode(chain, [profile.entryPoint, ...contracts], block);
   if (code !== 'CodePresent') return withLevels(questions, code, 'Unknown', () => 'Unknown');
   const answers = calls.slice(1).map(({ to, data }) => askCall(chain, { to, data, block }));
-  return acceptanceOf(questions, await Promise.all(answers));
+  return decideAcceptance(questions, await Promise.all(answers));
 }
 
 /** `answers`: of every call but the first; undefined where the chain did not answer. */
-function acceptanceOf(questions: Questions, answers: readonly (Hex | undefined)[]): Acceptance {
+function decideAcceptance(questions: Questions, answers: readonly (Hex | undefined)[]): Acceptance {
   const { profile, contracts, signerQuestions } = questions;
   const expected = `0x${addressWord(profile.entryPoint)}`;
   const named = answers.slice(0, contracts.length).map((answer) => {
@@ -148,7 +154,7 @@ function acceptanceOf(questions: Questions, answers: readonly (Hex | undefined)[
   const ofKeys = new Map<Signer, SignerLevel[]>();
   for (const [index, { key, isAuthorised }] of signerQuestions.entries()) {
     const answer = answers[contracts.length + index];
-    ofKeys.set(key, [...(ofKeys.get(key) ?? []), levelOf(answer, isAuthorised)]);
+    ofKeys.set(key, [...(ofKeys.get(key) ?? []), decideSignerLevel(answer, isAuthorised)]);
   }
   const entryPoint = worstOf<ProfileFacts['entryPoint']>('EntryPointMatches', named);
   return withLevels(questions, 'CodePresent', entryPoint, (key) =>
@@ -156,7 +162,7 @@ function acceptanceOf(questions: Questions, answers: readonly (Hex | undefined)[
   );
 }
 
-function levelOf(answer: Hex | undefined, isAuthorised: (answer: Hex) => boolean): SignerLevel {
+function decideSignerLevel(answer: Hex | undefined, isAuthorised: (answer: Hex) => boolean): SignerLevel {
   if (answer === undefined) return 'Unknown';
   return wordPattern.test(answer) && isAuthorised(answer) ? 'Authorized' : 'NotAuthorized';
 }

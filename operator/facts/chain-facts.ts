@@ -71,7 +71,7 @@ const settledMs = 20_000;
 /** What is signed with a key after the contract has let go of it is void. */
 const signingMs = 5_000;
 const firstRetryMs = 250;
-const longestRetryMs = 15_000;
+const maxRetryMs = 15_000;
 /** New questions of one burst share a round. */
 const soonMs = 20;
 
@@ -91,12 +91,12 @@ type Poll = {
 
 export function createChainFacts(deps: ChainFactsDeps) {
   const polls = new Map<number, Poll>();
-  const chainOf = new Map<string, number>();
+  const chainIdByKey = new Map<string, number>();
   let isStopped = false;
 
   return {
     setChain({ chainId, rpc, profiles, feeTokens = [], stake }: ChainContracts): void {
-      const poll = pollOf(chainId);
+      const poll = ensurePoll(chainId);
       const config = { chainId, rpc, profiles, feeTokens, ...given({ stake }) };
       if (isDeepStrictEqual(poll.config, config)) return;
       poll.config = config;
@@ -113,8 +113,8 @@ export function createChainFacts(deps: ChainFactsDeps) {
     /** Replaces the questions of a paymaster (`namespace/name`). */
     setPaymaster(key: string, questions: PaymasterQuestions): void {
       removePaymaster(key);
-      chainOf.set(key, questions.chainId);
-      const poll = pollOf(questions.chainId);
+      chainIdByKey.set(key, questions.chainId);
+      const poll = ensurePoll(questions.chainId);
       poll.paymasters.set(key, questions);
       if (hasNewQuestion(poll.known, questions)) poke(poll);
     },
@@ -141,13 +141,13 @@ export function createChainFacts(deps: ChainFactsDeps) {
   };
 
   function removePaymaster(key: string): void {
-    const chainId = chainOf.get(key);
+    const chainId = chainIdByKey.get(key);
     if (chainId === undefined) return;
-    chainOf.delete(key);
+    chainIdByKey.delete(key);
     polls.get(chainId)?.paymasters.delete(key);
   }
 
-  function pollOf(chainId: number): Poll {
+  function ensurePoll(chainId: number): Poll {
     const present = polls.get(chainId);
     if (present !== undefined) return present;
     const poll: Poll = {
@@ -197,7 +197,7 @@ export function createChainFacts(deps: ChainFactsDeps) {
     if (isRound) {
       const isSettled = round?.isSettled === true;
       poll.roundAt = plusMs(deps.clock.now(), isSettled ? settledMs : poll.retryMs);
-      poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, longestRetryMs);
+      poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, maxRetryMs);
     }
     const untilRound = Math.max(0, poll.roundAt - deps.clock.now());
     // 0: the answer was due in this look, and the chain did not give it.
@@ -221,15 +221,18 @@ export function createChainFacts(deps: ChainFactsDeps) {
 
   function askAll({ known, paymasters }: Poll, config: ChainContracts): Promise<Round> {
     const questions = collectQuestions(config.profiles, paymasters.values());
-    return askRound(known, questions, probeOf(config), { log: deps.log, now: () => deps.clock.now() });
+    return askRound(known, questions, createChainProbe(config), {
+      log: deps.log,
+      now: () => deps.clock.now(),
+    });
   }
 
   function askSigning({ known }: Poll, config: ChainContracts): Promise<Look> {
     const { profiles } = collectQuestions(config.profiles, []);
-    return lookAtSigning(known, profiles, probeOf(config), () => deps.clock.now());
+    return lookAtSigning(known, profiles, createChainProbe(config), () => deps.clock.now());
   }
 
-  function probeOf(config: ChainContracts): Probe {
+  function createChainProbe(config: ChainContracts): Probe {
     return createProbe({ ...deps, chain: deps.chains.get(config), config });
   }
 

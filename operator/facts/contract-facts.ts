@@ -22,8 +22,8 @@ export async function readContractFacts(
 ): Promise<ContractFacts> {
   const contracts = [...new Set([sponsorship, token ?? sponsorship])];
   const [held, codes] = await Promise.all([
-    Promise.all(contracts.map((contract) => holdingsOf(chain, entryPoint, contract, block, asked))),
-    unlessUnavailable(Promise.all(contracts.map((contract) => codeOf(chain, contract, block)))),
+    Promise.all(contracts.map((contract) => readHoldings(chain, entryPoint, contract, block, asked))),
+    unlessUnavailable(Promise.all(contracts.map((contract) => readCode(chain, contract, block)))),
   ]);
   return {
     deposit: worstOf<ProfileFacts['deposit']>(
@@ -46,7 +46,7 @@ const getDepositInfo: Hex = '0x5287ce12';
 const usualDelaySeconds = 86_400;
 const depositInfoPattern = /^0x[0-9a-f]{320}$/;
 
-async function holdingsOf(
+async function readHoldings(
   chain: ChainReads,
   entryPoint: Address,
   contract: Address,
@@ -75,12 +75,12 @@ const beaconSlot = 'a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b3513
 const implementation: Hex = '0x5c60da1b';
 
 /** The code at the address and, behind a proxy, the code that it runs. Only a proxy has the slots in its own code. Throws UNAVAILABLE. */
-async function codeOf(chain: ChainReads, contract: Address, block: BlockTag): Promise<readonly Hex[]> {
+async function readCode(chain: ChainReads, contract: Address, block: BlockTag): Promise<readonly Hex[]> {
   const own = await chain.code(contract, block);
   const direct = own.includes(implementationSlot)
-    ? await slotOf(chain, contract, implementationSlot, block)
+    ? await readSlot(chain, contract, implementationSlot, block)
     : '0x';
-  const beacon = own.includes(beaconSlot) ? await slotOf(chain, contract, beaconSlot, block) : '0x';
+  const beacon = own.includes(beaconSlot) ? await readSlot(chain, contract, beaconSlot, block) : '0x';
   const behind =
     beacon === '0x'
       ? undefined
@@ -89,7 +89,12 @@ async function codeOf(chain: ChainReads, contract: Address, block: BlockTag): Pr
   return [own, ...(await Promise.all(places.map((word) => chain.code(addressIn(word), block))))];
 }
 
-async function slotOf(chain: ChainReads, contract: Address, slot: string, block: BlockTag): Promise<string> {
+async function readSlot(
+  chain: ChainReads,
+  contract: Address,
+  slot: string,
+  block: BlockTag,
+): Promise<string> {
   const place = typeof block === 'object' ? { blockHash: block.hash } : block;
   return String(await chain.request('eth_getStorageAt', [contract, `0x${slot}`, place]));
 }

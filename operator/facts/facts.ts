@@ -106,7 +106,7 @@ export function mayDemandAdvance({ layout, tokenPayment }: ProfileConfig): boole
 }
 
 /** Every key file that may sign for a profile, in the order of preference. */
-export function filesOf({ signerFile, signerFiles }: ProfileConfig): readonly string[] {
+export function profileSignerFiles({ signerFile, signerFiles }: ProfileConfig): readonly string[] {
   return signerFiles ?? [signerFile];
 }
 
@@ -146,7 +146,7 @@ export function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts
 export function profileKey(profile: ProfileConfig): string {
   const { layout, entryPoint, sponsorship, token, tokenPayment, options } = profile;
   const contracts = [sponsorship, token ?? null, tokenPayment ?? null];
-  return `profile:${JSON.stringify([layout, entryPoint, contracts, filesOf(profile), options])}`;
+  return `profile:${JSON.stringify([layout, entryPoint, contracts, profileSignerFiles(profile), options])}`;
 }
 
 export function fundingKey({ profile, wallet }: FundingQuestion): string {

@@ -43,7 +43,7 @@ export function createPlatformView(deps: PlatformViewDeps) {
   const chains = new Map<number, Watched>();
   let isStopped = false;
 
-  function watched(chainId: number): Watched {
+  function ensureWatched(chainId: number): Watched {
     const present = chains.get(chainId);
     if (present !== undefined) return present;
     const fresh: Watched = {
@@ -56,9 +56,9 @@ export function createPlatformView(deps: PlatformViewDeps) {
     return fresh;
   }
 
-  function look(chainId: number): void {
+  function compareFacts(chainId: number): void {
     if (isStopped) return;
-    const chain = watched(chainId);
+    const chain = ensureWatched(chainId);
     const now = deps.clock.now();
     const before = chain.blocker.shown;
     chain.blocker = settle(chain.blocker, blockerNow(chainId), now, blockers);
@@ -86,7 +86,7 @@ export function createPlatformView(deps: PlatformViewDeps) {
       ...Array.from(chain.profiles.values(), ({ steady }) => dueInMs(steady, now, profiles)),
     ].filter((ms) => ms !== undefined);
     chain.cancel =
-      waits.length === 0 ? undefined : deps.timers.after(Math.min(...waits), () => look(chainId));
+      waits.length === 0 ? undefined : deps.timers.after(Math.min(...waits), () => compareFacts(chainId));
   }
 
   function blockerNow(chainId: number): Blocker {
@@ -97,10 +97,10 @@ export function createPlatformView(deps: PlatformViewDeps) {
 
   return {
     /** Reads what is known of a chain now. */
-    look,
+    look: compareFacts,
     /** Facts of the profile's contract; unknown until the chain was asked. */
     profile(chainId: number, profile: ProfileConfig): ProfileFacts {
-      const chain = watched(chainId);
+      const chain = ensureWatched(chainId);
       const key = profileKey(profile);
       const known = chain.profiles.get(key);
       const seen = deps.facts.profile(chainId, profile);

@@ -8,7 +8,7 @@ import { priceSubject } from '../../core/policy/serving-reports.js';
 import { refused, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { ServingFacts } from './reported-facts.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
-import { dollarOf } from '../../core/pricing/native-price.js';
+import { toDollarSpec } from '../../core/pricing/native-price.js';
 import type { Timers } from '../../adapters/timers.js';
 
 /**
@@ -63,7 +63,7 @@ export function createPriceFacts(deps: PriceFactsDeps) {
     setChain({ chainId, rpc, feeTokens, nativePrice }: PricedChain): void {
       asked.set(chainId, { chainId, rpc, feeTokens, ...given({ nativePrice }) });
       prices.start();
-      const native = nativePrice === undefined ? [] : [dollarOf(chainId, nativePrice)];
+      const native = nativePrice === undefined ? [] : [toDollarSpec(chainId, nativePrice)];
       for (const token of [...feeTokens, ...native])
         // It never rejects, and `stop` waits for it.
         if (prices.last(token) === undefined) void prices.get(token);

@@ -82,11 +82,11 @@ export function validationCall(
 }
 
 /** The answer is `(bytes context, uint256 validationData)`; the low 20 bytes of the second word name who has to agree. */
-const signatureOf = (answer: Hex): bigint | undefined =>
+const readAuthorizer = (answer: Hex): bigint | undefined =>
   answer.length >= 2 + 128 ? BigInt(`0x${answer.slice(66 + 24, 130)}`) : undefined;
 
-export const saysAccepted = (answer: Hex): boolean => signatureOf(answer) === 0n;
-export const saysWrongSignature = (answer: Hex): boolean => signatureOf(answer) === 1n;
+export const saysAccepted = (answer: Hex): boolean => readAuthorizer(answer) === 0n;
+export const saysWrongSignature = (answer: Hex): boolean => readAuthorizer(answer) === 1n;
 
 /** Many times the gas of a validation, and little for a node; without it a node gives all that it allows. */
 const validationGas = 2_000_000n;
@@ -179,9 +179,9 @@ type TokenProbe = ContractProbe & { readonly contract: Address };
  */
 export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurity> {
   try {
-    const { codec, op, terms } = trialOf(probe);
+    const { codec, op, terms } = createTrial(probe);
     const least = (codec.need(op, terms.options).entryPoint * terms.exchangeRate) / weiPerCoin;
-    const validate = await validationOf(probe, codec, op, terms);
+    const validate = await prepareValidation(probe, codec, op, terms);
     const [willing, refusing, notAllowed] = await Promise.all([
       validate(tokenCode({ allowance: plenty, least })),
       validate(tokenCode({ allowance: plenty, least: plenty })),
@@ -199,7 +199,7 @@ const weiPerCoin = 10n ** 18n;
 const plenty = (1n << 128n) - 1n;
 
 /** Cheap enough for any deposit, with a rate at which it costs many base units. */
-function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
+function createTrial({ chainId, profile, contract, layout }: TokenProbe) {
   const codec = layout.token;
   if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
   const op: FinalUserOperation = {
@@ -222,7 +222,7 @@ function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
 /**
  * Returns whether the contract's validation passes with the given token code. Throws UNAVAILABLE, also without a signature.
  */
-async function validationOf(
+async function prepareValidation(
   { chain, profile, contract, layout, signer }: TokenProbe,
   codec: NonNullable<Layout['token']>,
   op: FinalUserOperation,

@@ -20,7 +20,7 @@ import {
 } from './acceptance.js';
 import { readContractFacts } from './contract-facts.js';
 import {
-  filesOf,
+  profileSignerFiles,
   mayDemandAdvance,
   unknownProfile,
   type ClockLevel,
@@ -69,17 +69,19 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     async profile(profile: ProfileConfig, block: BlockTag = 'latest'): Promise<ProfileFacts> {
       const [acceptance] = await readAcceptances({ chain, layouts, signers }, [profile], block);
       if (acceptance?.code !== 'CodePresent') return { ...unknownProfile, ...acceptance };
-      const trusted = filesOf(profile).find((file) => acceptance.signers[file] === 'Authorized');
+      const trusted = profileSignerFiles(profile).find((file) => acceptance.signers[file] === 'Authorized');
       const [held, ...hashes] = await Promise.all([
         readContractFacts(chain, profile, block, config.stake),
-        ...hashCallsOf(config.chainId, profile, layouts[profile.layout]).map((call) => hashOf(call, block)),
-        signaturesOf(profile, trusted === undefined ? undefined : signers.get(trusted), block),
+        ...listHashCalls(config.chainId, profile, layouts[profile.layout]).map((call) =>
+          compareHash(call, block),
+        ),
+        probeHash(profile, trusted === undefined ? undefined : signers.get(trusted), block),
       ]);
       return {
         ...acceptance,
         ...held,
         hash: worstOf<ProfileFacts['hash']>('HashMatches', hashes),
-        tokens: await tokensOf(profile, signers.get(trusted ?? profile.signerFile), block),
+        tokens: await probeTokens(profile, signers.get(trusted ?? profile.signerFile), block),
         unsigned: await probeUnsigned({
           chain,
           profile,
@@ -117,7 +119,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
    * A contract that shows no hash is asked to validate. With a key that it does not accept it refuses everything, which
    * SignerAuthorized reports.
    */
-  async function signaturesOf(
+  async function probeHash(
     profile: ProfileConfig,
     signer: Signer | undefined,
     block: BlockTag,
@@ -128,7 +130,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
   }
 
   /** A contract takes a payment only with a signature by one of our keys; without such a key the answer stays open. */
-  async function tokensOf(
+  async function probeTokens(
     profile: ProfileConfig,
     signer: Signer | undefined,
     block: BlockTag,
@@ -163,7 +165,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
   }
 
   /** Signatures are worthless when the contract hashes an operation differently than we do. */
-  async function hashOf({ isSame, ...call }: HashCall, block: BlockTag): Promise<ProfileFacts['hash']> {
+  async function compareHash({ isSame, ...call }: HashCall, block: BlockTag): Promise<ProfileFacts['hash']> {
     const answer = await askCall(chain, { ...call, block });
     if (answer === undefined) return 'Unknown';
     return isSame(answer) ? 'HashMatches' : 'OtherHash';
@@ -174,7 +176,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
 type HashCall = { readonly to: Address; readonly data: Hex; readonly isSame: (answer: Hex) => boolean };
 
 /** Of the contract of mode SPONSORED and of that of mode ERC20, which may be at the same address. */
-function hashCallsOf(
+function listHashCalls(
   chainId: number,
   profile: ProfileConfig,
   { sponsorship, token }: Layout,

@@ -7,7 +7,7 @@ import type { ServedReport } from '../../core/policy/served-reports.js';
 import type { ServingReport } from '../../core/policy/serving-reports.js';
 import { given } from '../../core/units/given.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
-import { type EpochCopies, lossEndsAt, lossIdOf } from '../../core/usage/epoch.js';
+import { type EpochCopies, lossEndsAt, findLossId } from '../../core/usage/epoch.js';
 import { createRepetition } from '../runtime/repeat.js';
 
 /** Reports of the servers: the trouble of each policy that keeps its paymaster from sponsoring at the moment, and of each chain. */
@@ -64,7 +64,7 @@ export function createUsageFacts(deps: PolledDeps<number> & { readonly epochs: E
     const all = await deps.epochs.all();
     return new Map(
       [...all].map(([chainId, epoch]): [number, UsageFact] => {
-        const lossId = lossIdOf(epoch);
+        const lossId = findLossId(epoch);
         const { since, isMoved } = epoch;
         if (lossId === undefined) return [chainId, { level: isMoved === true ? 'Lost' : 'Kept', since }];
         return [chainId, { level: 'Lost', lossId, since, ...given({ endsAt: lossEndsAt(epoch) }) }];
@@ -97,11 +97,11 @@ function createPolled<K, V>(
   let isKnown = false;
   let hasFailed = false;
   const repetition = createRepetition(timers, async () => {
-    await look();
+    await poll();
     return pollMs;
   });
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const before = known;
     const isFirst = !isKnown;
     try {

@@ -22,7 +22,7 @@ import {
 import type { EpochMs } from '../../core/units/time.js';
 import { wordsPerRequest, type Block } from '../../core/chain/chain.js';
 import type { Probe } from './probe.js';
-import { note, soonestRecheckMs, usabilityOf, type Standing } from './usability.js';
+import { note, soonestRecheckMs, decideUsability, type Standing } from './usability.js';
 
 /**
  * The known facts of one chain. The maps keep their keys in the order in which they were last asked. A question that
@@ -157,7 +157,7 @@ export async function askRound(
       async (profile, key) => {
         const facts = await probe.profile(profile, head === undefined ? 'latest' : { hash: head.hash });
         const merged = mergeProfile(known.profiles.get(key), facts);
-        const usability = usabilityOf({ ...facts, hash: merged.hash });
+        const usability = decideUsability({ ...facts, hash: merged.hash });
         // If no block can be named, the answers may be from different blocks, and decide nothing.
         if (head !== undefined && note(known.standings, key, usability, now())) isChainChanged = true;
         return merged;
@@ -283,7 +283,7 @@ export async function lookAtSigning(
       const before = known.profiles.get(key);
       const after = mergeProfile(before, facts);
       // Only a round compares hashes.
-      const usability = usabilityOf({ ...facts, hash: after.hash });
+      const usability = decideUsability({ ...facts, hash: after.hash });
       if (note(known.standings, key, usability, now())) isChainChanged = true;
       if (!isDeepStrictEqual(before, after)) changed.add(key);
       known.profiles.set(key, after);

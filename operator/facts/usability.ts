@@ -23,7 +23,7 @@ const flipMs = 60_000;
  * Undefined when these answers, all from one block, leave it open. A key that is not mounted here says nothing about
  * the contract. Nor does a hash that nobody has compared yet.
  */
-export function usabilityOf({ code, entryPoint, hash, signer }: ProfileFacts): Usability | undefined {
+export function decideUsability({ code, entryPoint, hash, signer }: ProfileFacts): Usability | undefined {
   if (code === 'NoCode') return 'CONTRACT_NOT_DEPLOYED';
   if (entryPoint === 'OtherEntryPoint') return 'ENTRY_POINT_MISMATCH';
   if (signer === 'NotAuthorized') return 'SIGNER_NOT_AUTHORIZED';

@@ -1,6 +1,6 @@
 import type { Timers } from '../../adapters/timers.js';
 import { warnsWhenTrue } from '../../core/meta/condition-reasons.js';
-import { keyOf, type Condition } from '../../core/meta/meta.js';
+import { objectKey, type Condition } from '../../core/meta/meta.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { Cache } from '../cache.js';
@@ -34,7 +34,7 @@ export function createAnnouncer(deps: {
   }
 
   function isStanding({ kind, ...object }: AnyResource, { type, event }: Transition): boolean {
-    const present = cache.get(kind, keyOf(object));
+    const present = cache.get(kind, objectKey(object));
     return (
       present?.metadata.uid === object.metadata.uid &&
       present.status?.conditions?.some((each) => each.type === type && each.reason === event.reason) === true
@@ -43,7 +43,7 @@ export function createAnnouncer(deps: {
 
   return {
     announce(object: AnyResource, before: readonly Condition[], after: readonly Condition[]): void {
-      for (const transition of transitionsOf(object, before, after)) {
+      for (const transition of listTransitions(object, before, after)) {
         const id = `${object.metadata.uid} ${transition.type}`;
         if (transition.mayArrive) {
           wait(id, object, transition);
@@ -89,7 +89,7 @@ const missing: Readonly<Record<string, ReadonlySet<string>>> = {
  * The events for a status change: one for each condition that changed. A condition that is good from the start is not
  * news, except that the object as a whole is ready.
  */
-export function transitionsOf(
+export function listTransitions(
   object: ResourceEvent['object'],
   before: readonly Condition[],
   after: readonly Condition[],

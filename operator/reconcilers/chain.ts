@@ -10,14 +10,14 @@ import type { Gauge } from '../../core/metrics.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import { signersOn } from '../../core/paymaster/public-keys.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { dollarOf } from '../../core/pricing/native-price.js';
+import { toDollarSpec } from '../../core/pricing/native-price.js';
 import type { Chain, ChainStatus } from '../../core/resources/chain.js';
 import { given } from '../../core/units/given.js';
 import type { Cache } from '../cache.js';
 import type { Confirmations } from '../confirmations.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { DataFeeFacts } from '../facts/data-fee-facts.js';
-import { filesOf } from '../facts/facts.js';
+import { profileSignerFiles } from '../facts/facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import type { LossFacts, ServingFacts, UsageFacts } from '../facts/reported-facts.js';
 import { done, type Reconcile } from '../runtime/controller.js';
@@ -166,13 +166,13 @@ async function writeChain(
     findings:
       profile.served === undefined
         ? [profile.accepted]
-        : factsOf(deps, chain, servedOf(compiled, profile.served), profile.accepted),
+        : factFindings(deps, chain, findServed(compiled, profile.served), profile.accepted),
   }));
   // A profile that is wrong on the chain shows it, and also makes the Chain not ready: the Chain offers it.
   const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => !besideReady.has(type));
-  const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
+  const ready = summarise([...own, reachable, ...wrong], findHold(chain, clock, usage));
   // A loss is reported separately: sponsorships go on, and paymasters of the version stay ready.
-  const losses = lossesOf(deps, compiled.config).map(told);
+  const losses = lossFindings(deps, compiled.config).map(told);
   const checksums = [compiled, ...compiled.profiles].flatMap(({ checksum }) => checksum ?? []).slice(0, 1);
   const shown = [
     ...own,
@@ -198,7 +198,7 @@ async function writeChain(
 const besideReady: ReadonlySet<string> = new Set(['Ready', 'TokenSecured', 'Deposited', 'Staked']);
 
 /** The config with what was seen on chain. */
-function servedOf({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
+function findServed({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
   return config.profiles.find(({ version }) => version === served.version) ?? served;
 }
 
@@ -208,7 +208,7 @@ function nativePriceFindings(
   { chainId, nativePrice }: CompiledChain['config'],
 ): readonly Finding[] {
   if (nativePrice === undefined) return [];
-  return [priceFinding(prices.answer(dollarOf(chainId, nativePrice)))];
+  return [priceFinding(prices.answer(toDollarSpec(chainId, nativePrice)))];
 }
 
 /** On a chain where money is real, somebody should know about a wallet from which everybody may spend. */
@@ -224,7 +224,7 @@ function openFunding({ chainId, profiles }: CompiledChain['config']): readonly F
 const devChainIds: ReadonlySet<number> = new Set([1337, 31_337]);
 
 /** Why nothing is signed on a chain that is otherwise in order. */
-function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
+function findHold(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
   if (chain.spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
   if (chain.spec.profiles.length === 0)
     return finding('Ready', 'NothingToServe', 'spec.profiles is empty: no paymaster can use this Chain.');
@@ -233,7 +233,7 @@ function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Findi
 }
 
 /** Only for a chain that has a token mode, and only when losses are reported. */
-function lossesOf(
+function lossFindings(
   { losses }: ChainReconcilerDeps,
   { chainId, profiles }: CompiledChain['config'],
 ): readonly Finding[] {
@@ -242,7 +242,7 @@ function lossesOf(
   return [tokenLossFinding(losses.of(chainId), inTokens)];
 }
 
-function factsOf(
+function factFindings(
   deps: ChainReconcilerDeps,
   chain: Chain,
   profile: ProfileConfig,
@@ -252,7 +252,7 @@ function factsOf(
   const facts = deps.facts.profile(chainId, profile);
   const place = { chainId, profile, ...given({ stake }) };
   const found = profileFindings(facts, place, deps.signers);
-  const findings = [accepted, ...recallOf(chain, profile.version, found)];
+  const findings = [accepted, ...recallFindings(chain, profile.version, found)];
   // Payments after the call are served too, up to the loss budget.
   const tokens = profile.token === undefined ? [] : [finding('TokenSecured', facts.tokens)];
   const { unusable } = profile;
@@ -260,7 +260,7 @@ function factsOf(
     unusable === undefined
       ? finding('Serving', 'Serving')
       : finding('Serving', 'ContractUnusable', unusable.message);
-  const besides = recallOf(chain, profile.version, [
+  const besides = recallFindings(chain, profile.version, [
     ...tokens,
     ...holdingFindings(facts, place, deps.signers),
   ]);
@@ -275,10 +275,10 @@ export function recallProfile(
   findings: readonly Finding[],
 ): readonly Finding[] {
   const [chain] = inOrder(cache.chainsWith(chainId));
-  return chain === undefined ? findings : recallOf(chain, version, findings);
+  return chain === undefined ? findings : recallFindings(chain, version, findings);
 }
 
-function recallOf(chain: Chain, version: string, findings: readonly Finding[]): readonly Finding[] {
+function recallFindings(chain: Chain, version: string, findings: readonly Finding[]): readonly Finding[] {
   const profile = chain.status?.profiles?.find((each) => each.version === version);
   return findings.map((found) => recall(found, profile?.conditions, chain.metadata.generation));
 }
@@ -300,7 +300,7 @@ function profileStatus(
 }
 
 function resolvedRefs(signers: ChainReconcilerDeps['signers'], profiles: readonly ProfileConfig[]): Finding {
-  const files = [...new Set(profiles.flatMap(filesOf))];
+  const files = [...new Set(profiles.flatMap(profileSignerFiles))];
   const missing = files.filter((file) => !signers.get(file) && signers.problem?.(file) === undefined);
   if (missing.length > 0) return finding('ResolvedRefs', 'SignerNotFound', missingKeys(signers, missing));
   const unusable = badKeys(signers, files) ?? troubledKeys(signers, files);

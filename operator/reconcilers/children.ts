@@ -8,7 +8,7 @@ import { compilePolicies, type CompiledPolicy } from '../../core/config/compile-
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { namedMethods } from '../../core/config/named-methods.js';
 import { summarise } from '../../core/config/summary.js';
-import { tenantOf } from '../../core/config/tenant.js';
+import { toTenant } from '../../core/config/tenant.js';
 import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
 import { parseKey, type Condition } from '../../core/meta/meta.js';
 import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
@@ -20,7 +20,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { codeFinding, recall } from './findings.js';
-import { organisationOf } from './organisation.js';
+import { findOrganisation } from './organisation.js';
 import { policyFindings, type Serving, type Usage } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
@@ -111,10 +111,10 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
       chain: undefined,
       methods: await pace.run(namedMethods(deps.cache.policiesOf(key), contracts)),
       now: deps.clock.now(),
-      tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
+      tenant: toTenant(namespace, findOrganisation(deps.cache, namespace)?.spec.tenantGeneration),
     }),
   );
-  const findingsOf = (accepted: Finding, { status }: Resources[ChildKind]): readonly Finding[] => {
+  const listFindings = (accepted: Finding, { status }: Resources[ChildKind]): readonly Finding[] => {
     const own = [accepted, missing(name, status?.conditions), finding('Programmed', 'Pending')];
     return [...own, summarise(own)];
   };
@@ -124,14 +124,14 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
         deps.statuses.write(
           'SmartContract',
           contract.object,
-          findingsOf(contract.accepted, contract.object),
+          listFindings(contract.accepted, contract.object),
           contractStatus(contract),
         ),
     ),
     ...policies.map((policy) => () => {
       // No cycle starts before there is a paymaster whose usage it could count.
       const status = policyStatus(policy, policy.object.status?.cycle);
-      const findings = findingsOf(policy.accepted, policy.object);
+      const findings = listFindings(policy.accepted, policy.object);
       return deps.statuses.write('PaymasterPolicy', policy.object, findings, status);
     }),
   ];

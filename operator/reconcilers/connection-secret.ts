@@ -1,7 +1,7 @@
 import { deriveApiKey } from '../../core/config/api-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { tenantOf } from '../../core/config/tenant.js';
+import { toTenant } from '../../core/config/tenant.js';
 import { isDomainError, unreachable } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { finding, findCondition, type Finding } from '../../core/meta/conditions.js';
@@ -71,7 +71,7 @@ export function createConnectionSecretWriter(deps: {
     { config, policies, status }: CompiledPaymaster,
   ): Record<string, string> {
     const apiKey = deriveApiKey(deps.masterKeys.current, {
-      namespace: tenantOf(config.namespace, status.tenantGeneration),
+      namespace: toTenant(config.namespace, status.tenantGeneration),
       name: metadata.name,
       keyGeneration: status.keyGeneration ?? spec.keyGeneration ?? 1,
     });
@@ -116,6 +116,6 @@ const firstSecretRetryMs = 3_000;
  */
 function secretCheckMs(cache: Pick<Cache, 'countSecrets'>, { config }: CompiledPaymaster): number {
   const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
-  const longestMs = Math.min(Math.max(cache.countSecrets() * 1_000, 25_000), 600_000);
-  return (longestMs / 2) * (1 + spread);
+  const maxMs = Math.min(Math.max(cache.countSecrets() * 1_000, 25_000), 600_000);
+  return (maxMs / 2) * (1 + spread);
 }

@@ -11,7 +11,7 @@ import type { Chain } from '../../core/resources/chain.js';
 import type { Address } from '../../core/units/address.js';
 import { formatInstant } from '../../core/units/time.js';
 import type { DataFeeLevel } from '../facts/data-fee-facts.js';
-import { type CodeLevel, filesOf, type ProfileFacts, type Reachability } from '../facts/facts.js';
+import { type CodeLevel, profileSignerFiles, type ProfileFacts, type Reachability } from '../facts/facts.js';
 import type { ServingFacts, UsageFact } from '../facts/reported-facts.js';
 
 /** What chains answered, in sentences for people: which address, which file, and what to do. */
@@ -72,9 +72,10 @@ export function profileFindings(
 type ProfilePlace = Pick<ChainConfig, 'chainId' | 'stake'> & { readonly profile: ProfileConfig };
 
 /** What to type. Only the owner of a contract knows who that is. */
-function commandOf(verb: string, { chainId, profile }: ProfilePlace, signers: SignerFiles): string {
+function formatCommand(verb: string, { chainId, profile }: ProfilePlace, signers: SignerFiles): string {
   const { layout, sponsorship } = profile;
-  const signer = filesOf(profile).flatMap((file) => signers.get(file)?.address ?? [])[0] ?? 'SIGNER';
+  const signer =
+    profileSignerFiles(profile).flatMap((file) => signers.get(file)?.address ?? [])[0] ?? 'SIGNER';
   return `paymaster contract ${verb} --chain ${chainId} --layout ${layout} --address ${sponsorship} --signer ${signer} --owner OWNER`;
 }
 
@@ -126,13 +127,13 @@ export function holdingFindings(
 ): readonly Finding[] {
   const { sponsorship, token = sponsorship, entryPoint } = of.profile;
   const contracts = token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
-  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up: ${commandOf('deposit', of, signers)} --up-to AMOUNT`;
+  const empty = `EntryPoint ${entryPoint} holds no deposit of contract ${contracts}: top it up: ${formatCommand('deposit', of, signers)} --up-to AMOUNT`;
   const why: Partial<Record<ProfileFacts['stake'], string>> = {
     Unstaked: 'has no stake',
     Unlocked: 'has unlocked its stake, which no longer counts,',
     TooLow: 'has a lower stake than stake of the Chain, or has it locked for a shorter time,',
   };
-  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it: ${commandOf('stake', of, signers)} ${stakeOptions(of)}`;
+  const unstaked = `Contract ${contracts} ${why[stake]} in EntryPoint ${entryPoint}: bundlers refuse its operations, or take few. Stake it: ${formatCommand('stake', of, signers)} ${stakeOptions(of)}`;
   return [
     finding('Deposited', deposit, deposit === 'Empty' ? empty : undefined),
     finding('Staked', stake, why[stake] === undefined ? undefined : unstaked),
@@ -141,7 +142,7 @@ export function holdingFindings(
 
 export function signerFinding(facts: ProfileFacts, of: ProfilePlace, signers: SignerFiles): Finding {
   const { profile } = of;
-  const files = filesOf(profile);
+  const files = profileSignerFiles(profile);
   const mounted = files.flatMap((file) => {
     const signer = signers.get(file);
     return signer === undefined ? [] : [`${signer.address} of file "${file}"`];
@@ -150,7 +151,7 @@ export function signerFinding(facts: ProfileFacts, of: ProfilePlace, signers: Si
   if (mounted.length === 0) return finding('SignerAuthorized', 'SignerNotFound', missingKeys(signers, files));
   // The key has been mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
-  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}. Mount the right key, or authorise this one as the owner of the contract: ${commandOf('authorise', of, signers)}`;
+  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}. Mount the right key, or authorise this one as the owner of the contract: ${formatCommand('authorise', of, signers)}`;
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 

@@ -1,11 +1,11 @@
 import { budgetNames } from '../../core/config/budgets.js';
 import { unreachable } from '../../core/errors.js';
 import { findCondition, isConditionTrue } from '../../core/meta/conditions.js';
-import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/meta/meta.js';
+import { acceptedLossAnnotation, formatKey, objectKey } from '../../core/meta/meta.js';
 import { chainOfFunds, chainOfSubject } from '../../core/policy/serving-reports.js';
 import { reconciledKinds, type AnyResource, type Kind } from '../../core/resources/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
-import { ownerOf, rootOf, type Cache, type Change, type RootKind } from '../cache.js';
+import { ownerKey, findRoot, type Cache, type Change, type RootKind } from '../cache.js';
 
 /**
  * The keys to reconcile: paymasters by `namespace/name`, chains by chain id, organisations by namespace. Each root is
@@ -20,7 +20,7 @@ export type Keys = {
 /**
  * The roots that a change affects; none when only metadata changed, or the status, which the operator itself writes.
  */
-export function keysOf(change: Change, cache: Cache): Keys {
+export function listKeys(change: Change, cache: Cache): Keys {
   if (isStatusOnly(change)) {
     const { after } = change;
     return after?.kind === 'Chain' && acceptsLoss(change)
@@ -44,12 +44,12 @@ function isReplaced({ before, after }: Change): boolean {
 
 /** Every root that may need work: for the start, and for when this process begins to lead. */
 export function allKeys(cache: Cache): Keys {
-  return rootsOf([...reconciledKinds.flatMap((kind) => cache.all<Kind>(kind)), ...cache.allLeaving()]);
+  return groupRoots([...reconciledKinds.flatMap((kind) => cache.all<Kind>(kind)), ...cache.allLeaving()]);
 }
 
 /** The roots that these objects are compiled into. */
-export function rootsOf(objects: readonly AnyResource[]): Keys {
-  const roots = objects.map(rootOf);
+export function groupRoots(objects: readonly AnyResource[]): Keys {
+  const roots = objects.map(findRoot);
   const keysAt = (root: RootKind) => unique(roots.filter(({ kind }) => kind === root).map(({ key }) => key));
   return {
     paymasters: keysAt('Paymaster'),
@@ -78,7 +78,7 @@ function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys 
   switch (object.kind) {
     case 'SmartContract':
     case 'PaymasterPolicy':
-      return { ...none, paymasters: [ownerOf(object)] };
+      return { ...none, paymasters: [ownerKey(object)] };
     case 'Paymaster': {
       // A name or a place in the quota may have become free. A new paymaster frees neither, and to wake all waiting
       // ones for each of the thousands that a tenant creates would cost the square of their number.
@@ -140,7 +140,7 @@ function isRefused(
 }
 
 function keysOfAll(paymasters: readonly Paymaster[]): readonly string[] {
-  return paymasters.map((paymaster) => formatKey(keyOf(paymaster)));
+  return paymasters.map((paymaster) => formatKey(objectKey(paymaster)));
 }
 
 function unique(keys: readonly string[]): readonly string[] {
@@ -170,7 +170,7 @@ export function createReportLook({ cache, addChain, addOrganisations, addPaymast
       const funded = new Set(subjects.map(chainOfFunds));
       addOrganisations(budgeted);
       addPaymasters([
-        ...policies.map(ownerOf),
+        ...policies.map(ownerKey),
         ...keysOfAll(budgeted.flatMap((namespace) => cache.paymastersIn(namespace))),
         ...keysOfAll(
           [...funded].flatMap((chainId) => (chainId === undefined ? [] : cache.paymastersOn(chainId))),

@@ -18,7 +18,7 @@ import { budgetFindings, type Serving } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
 /** The Organisation that counts for a namespace: of those that name it, one already in use, else the oldest. */
-export function organisationOf(
+export function findOrganisation(
   cache: Pick<Cache, 'organisationsOf'>,
   namespace: string,
 ): Organisation | undefined {
@@ -43,7 +43,7 @@ export function createOrganisationReconciler(deps: {
     await runAll(
       organisations.map((organisation) => async () => {
         const holder = losers.get(organisation);
-        const checksum = checksumOf(organisation, deps.cache);
+        const checksum = checkChecksums(organisation, deps.cache);
         const accepted =
           holder === undefined
             ? (checksum?.refused ??
@@ -58,7 +58,7 @@ export function createOrganisationReconciler(deps: {
           (found) => found !== undefined,
         );
         const block =
-          access && lastingOf(organisation.status?.conditions, access, 'NoAccess', deps.clock.now());
+          access && findLasting(organisation.status?.conditions, access, 'NoAccess', deps.clock.now());
         waits.push(block?.lookAgainMs ?? Infinity);
         // While it recovers, its former condition stays.
         const before = findCondition(organisation.status?.conditions, 'Ready');
@@ -105,7 +105,7 @@ export function createOrganisationReconciler(deps: {
  * Checks the checksums of the wallets that the platform vouches for. A wallet with a wrong checksum stays if the
  * Organisation was accepted with it, or while it funds a Paymaster.
  */
-function checksumOf(
+function checkChecksums(
   { metadata, spec, status }: Organisation,
   cache: Pick<Cache, 'paymastersIn'>,
 ): { readonly refused?: Finding; readonly warning?: Finding } | undefined {
@@ -137,7 +137,7 @@ type Lasting = { readonly isBlocked: boolean; readonly lookAgainMs?: number };
  * A trouble blocks `Ready` (with `reason`) after it has lasted for a minute, and until it has been over for half a
  * minute. Uses the times in the status, so that it survives a restart.
  */
-export function lastingOf(
+export function findLasting(
   conditions: readonly Condition[] | undefined,
   { type, status }: Finding,
   reason: ConditionReason<'Ready'>,

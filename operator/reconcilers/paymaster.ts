@@ -4,13 +4,13 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { ReadMethods } from '../../core/config/compile-contracts.js';
 import { compileInParts, holdsItsName, type CompiledPaymaster } from '../../core/config/compile.js';
 import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
-import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
-import { quotasOf, type PlatformDefaults } from '../../core/config/platform.js';
+import { findDefaultFunding, maySpendSharedDeposit } from '../../core/config/funding.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
+import { mergeQuotas, type PlatformDefaults } from '../../core/config/platform.js';
 import { compareAge } from '../../core/config/ranking.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
 import { summarise } from '../../core/config/summary.js';
-import { tenantGenerationOf, tenantOf } from '../../core/config/tenant.js';
+import { findTenantGeneration, toTenant } from '../../core/config/tenant.js';
 import { isDomainError } from '../../core/errors.js';
 import { findCondition, finding, isConditionTrue, type Finding } from '../../core/meta/conditions.js';
 import { parseKey } from '../../core/meta/meta.js';
@@ -33,7 +33,7 @@ import { writeContracts, writeOrphans, writePolicies, type ReportedPolicies } fr
 import { secretWaits, type ConnectionSecretWriter } from './connection-secret.js';
 import { contractFindings, noFundingWallet, signerFinding, recall } from './findings.js';
 import type { OfferedChains } from './offered-chains.js';
-import { organisationOf } from './organisation.js';
+import { findOrganisation } from './organisation.js';
 import { fundedFinding, servingFinding } from './serving-finding.js';
 import { runAll, type StatusWriter } from './status.js';
 
@@ -106,10 +106,10 @@ async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Prom
   const { namespace = '', name } = parseKey(key);
   deps.facts.removePaymaster(key);
   deps.confirmations.forget(key);
-  const generation = organisationOf(deps.cache, namespace)?.spec.tenantGeneration ?? 1;
+  const generation = findOrganisation(deps.cache, namespace)?.spec.tenantGeneration ?? 1;
   // Its status, which named the tenant for which it was served, is gone. The sweep finds any older config.
   for (const each of new Set([generation, Math.max(1, generation - 1), 1]))
-    await deps.configs.deletePaymaster(paymasterIdOf(tenantOf(namespace, each), name));
+    await deps.configs.deletePaymaster(derivePaymasterId(toTenant(namespace, each), name));
   await writeOrphans(deps, key);
 }
 
@@ -119,9 +119,10 @@ async function removeFormer(
   paymaster: Paymaster,
 ): Promise<void> {
   const { namespace = '', name } = paymaster.metadata;
-  const generation = tenantGenerationOf(paymaster, organisationOf(cache, namespace));
+  const generation = findTenantGeneration(paymaster, findOrganisation(cache, namespace));
   const former = paymaster.status?.tenantGeneration ?? 1;
-  if (former !== generation) await configs.deletePaymaster(paymasterIdOf(tenantOf(namespace, former), name));
+  if (former !== generation)
+    await configs.deletePaymaster(derivePaymasterId(toTenant(namespace, former), name));
 }
 
 async function gather(
@@ -131,20 +132,22 @@ async function gather(
 ): Promise<{ readonly sources: PaymasterSources; readonly read: ReadConfig }> {
   const { cache, configs, clock } = deps;
   const namespace = paymaster.metadata.namespace ?? '';
-  const organisation = organisationOf(cache, namespace);
-  const tenant = tenantOf(namespace, tenantGenerationOf(paymaster, organisation));
-  const quota = quotasOf(organisation, deps.platform).paymasters ?? Number.POSITIVE_INFINITY;
+  const organisation = findOrganisation(cache, namespace);
+  const tenant = toTenant(namespace, findTenantGeneration(paymaster, organisation));
+  const quota = mergeQuotas(organisation, deps.platform).paymasters ?? Number.POSITIVE_INFINITY;
   const rivals = contendersFor(cache.rivalsOf(paymaster), paymaster);
   const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
-  const programmed = new Set(siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(nameOf));
+  const programmed = new Set(
+    siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(paymasterName),
+  );
   // The store, not the status, decides which of several with one name is being served: a status can lag or be lost.
   if (rivals.length > 1)
     for (const rival of rivals) {
-      const served = await configs.getPaymaster(paymasterIdOf(tenant, nameOf(rival)));
-      if (holdsItsName(served?.config)) programmed.add(nameOf(rival));
-      else programmed.delete(nameOf(rival));
+      const served = await configs.getPaymaster(derivePaymasterId(tenant, paymasterName(rival)));
+      if (holdsItsName(served?.config)) programmed.add(paymasterName(rival));
+      else programmed.delete(paymasterName(rival));
     }
-  const stored = await configs.getLatest(paymasterIdOf(tenant, nameOf(paymaster)));
+  const stored = await configs.getLatest(derivePaymasterId(tenant, paymasterName(paymaster)));
   const sources = {
     paymaster,
     contracts: cache.contractsOf(key),
@@ -169,11 +172,11 @@ async function gather(
  * Each is looked up in the store. So of thousands with one name from one tenant, only those that could hold the name
  * count.
  */
-const mostContenders = 20;
+const maxContenders = 20;
 
 function contendersFor(rivals: readonly Paymaster[], self: Paymaster): readonly Paymaster[] {
-  if (rivals.length <= mostContenders) return rivals;
-  const oldest = [...rivals].sort(compareAge).slice(0, mostContenders);
+  if (rivals.length <= maxContenders) return rivals;
+  const oldest = [...rivals].sort(compareAge).slice(0, maxContenders);
   const serving = rivals.filter((each) => each === self || isConditionTrue(each, 'Programmed'));
   return [...new Set([...oldest, ...serving])];
 }
@@ -327,10 +330,10 @@ function fundingQuestions(
   if (profile === undefined) return [];
   if (layouts[profile.layout].sponsorship.fundingBalanceCall === undefined)
     return maySpendSharedDeposit(profile, config.namespace) ? [{ profile }] : [];
-  const wallet = config.fundingAddress ?? defaultFundingOf(profile, config.namespace);
+  const wallet = config.fundingAddress ?? findDefaultFunding(profile, config.namespace);
   return wallet === undefined ? [] : [{ profile, wallet }, { profile }];
 }
 
-function nameOf({ metadata }: Paymaster): string {
+function paymasterName({ metadata }: Paymaster): string {
   return metadata.name;
 }

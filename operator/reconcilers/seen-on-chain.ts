@@ -1,7 +1,7 @@
 import type { ChainConfig, ProfileConfig, UnusableReason } from '../../core/config/chain-config.js';
 import type { CompiledChain } from '../../core/config/compile-chain.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
-import { filesOf, profileKey } from '../facts/facts.js';
+import { profileSignerFiles, profileKey } from '../facts/facts.js';
 
 type Facts = Pick<ChainFacts, 'profile' | 'usability'>;
 
@@ -19,7 +19,13 @@ export function withSeen(
   const profiles = config.profiles.map((profile) => {
     const before = previous?.profiles.find(({ version }) => version === profile.version);
     const seen = { facts, chainId: config.chainId, profile, before };
-    return { ...profile, ...securedOf(seen), ...unsignedOf(seen), ...signersOf(seen), ...codeOf(seen) };
+    return {
+      ...profile,
+      ...seenSecured(seen),
+      ...seenUnsigned(seen),
+      ...seenSigners(seen),
+      ...seenCode(seen),
+    };
   });
   return { ...compiled, config: { ...config, profiles } };
 }
@@ -33,7 +39,7 @@ type Seen = {
 };
 
 /** Whether the contract takes tokens in validation. */
-function securedOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'tokenSecured'> {
+function seenSecured({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'tokenSecured'> {
   if (profile.token === undefined) return {};
   const { tokens } = facts.profile(chainId, profile);
   const isSecured =
@@ -42,7 +48,7 @@ function securedOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfi
 }
 
 /** Whether the contract accepts data that nobody signed. */
-function unsignedOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'acceptsUnsigned'> {
+function seenUnsigned({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'acceptsUnsigned'> {
   const { unsigned } = facts.profile(chainId, profile);
   const known = isSame(profile, before) ? before?.acceptsUnsigned : undefined;
   const acceptsUnsigned = unsigned === 'Unknown' ? known : unsigned === 'Accepted';
@@ -53,13 +59,13 @@ function unsignedOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConf
  * The keys that the contract accepts, the preferred one first. While it accepts none, or has not been asked, the former
  * keys: a key that was put in front must not sign before the contract accepts it.
  */
-function signersOf({
+function seenSigners({
   facts,
   chainId,
   profile,
   before,
 }: Seen): Pick<ProfileConfig, 'signerFile' | 'acceptedSigners'> {
-  const files = filesOf(profile);
+  const files = profileSignerFiles(profile);
   const { signers } = facts.profile(chainId, profile);
   const accepted = files.filter((file) => signers[file] === 'Authorized');
   const stored = before === undefined ? [] : (before.acceptedSigners ?? [before.signerFile]);
@@ -72,17 +78,17 @@ function signersOf({
 }
 
 /** The code that may be signed for, and whether anything may be: a contract whose code was replaced gets no signature. */
-function codeOf(seen: Seen): Pick<ProfileConfig, 'codeHash' | 'unusable'> {
+function seenCode(seen: Seen): Pick<ProfileConfig, 'codeHash' | 'unusable'> {
   const { facts, chainId, profile, before } = seen;
   const found = facts.profile(chainId, profile).codeHash;
   const stored = isSameContract(profile, before) ? before?.codeHash : undefined;
   const codeHash = profile.codeHash ?? stored ?? found;
-  if (codeHash === undefined) return unusableOf(seen);
-  if (found === undefined || found === codeHash) return { codeHash, ...unusableOf(seen) };
+  if (codeHash === undefined) return seenUnusable(seen);
+  if (found === undefined || found === codeHash) return { codeHash, ...seenUnusable(seen) };
   return { codeHash, ...unusable('CODE_CHANGED', chainId, profile) };
 }
 
-function unusableOf({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'unusable'> {
+function seenUnusable({ facts, chainId, profile, before }: Seen): Pick<ProfileConfig, 'unusable'> {
   const usability = facts.usability(chainId, profile);
   if (usability === 'usable') return {};
   if (usability !== undefined) return unusable(usability, chainId, profile);

@@ -229,18 +229,20 @@ function fundedNow(
 ): Finding {
   const levels = questions.map((question) => {
     const level = facts.funding(chainId, question);
-    const trouble = level === 'Empty' ? undefined : promisedOf(serving, { chainId, namespace }, question);
+    const trouble = level === 'Empty' ? undefined : decidePromised(serving, { chainId, namespace }, question);
     return { question, level: trouble ?? level };
   });
   const worst = worstFirst.find((each) => levels.some(({ level }) => level === each));
   if (worst === undefined) return finding('Funded', 'Ok');
   const told = worstFirst.flatMap((each) =>
-    levels.filter(({ level }) => level === each).flatMap(({ question }) => textOf(each, question) ?? []),
+    levels
+      .filter(({ level }) => level === each)
+      .flatMap(({ question }) => describeFunding(each, question) ?? []),
   );
   return finding('Funded', worst, told.length === 0 ? undefined : told.join(' '));
 }
 
-function promisedOf(
+function decidePromised(
   serving: Serving,
   { chainId, namespace }: Pick<PaymasterConfig, 'chainId' | 'namespace'>,
   { profile, wallet }: FundingQuestion,
@@ -254,7 +256,7 @@ function promisedOf(
   return isFull ? 'ShareFull' : undefined;
 }
 
-function textOf(level: Level, { profile, wallet }: FundingQuestion): string | undefined {
+function describeFunding(level: Level, { profile, wallet }: FundingQuestion): string | undefined {
   const { sponsorship, entryPoint } = profile;
   const whose =
     wallet === undefined

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pace } from '../../adapters/pace.js';
 import { isDomainError } from '../../core/errors.js';
 import { setConditions, finding, type Finding } from '../../core/meta/conditions.js';
-import { keyOf, type Condition } from '../../core/meta/meta.js';
+import { objectKey, type Condition } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
@@ -37,7 +37,7 @@ export function createStatusWriter(deps: {
       try {
         // The version that was read: findings about an older version of the object must not overwrite newer ones.
         const options = { version: resourceVersion };
-        deps.cache.note(kind, await deps.resources.applyStatus(kind, keyOf(object), status, options));
+        deps.cache.note(kind, await deps.resources.applyStatus(kind, objectKey(object), status, options));
         deps.announcer.announce(object, present, conditions);
       } catch (error) {
         // Deleted meanwhile. The deletion causes a separate event.

@@ -5,13 +5,13 @@ export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 type RateLimits = {
   readonly firstMs: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
   /** Retries per second over all keys, and how many may come at once. */
   readonly perSecond: number;
   readonly burst: number;
 };
 
-const clientGoLimits: RateLimits = { firstMs: 5, longestMs: 1_000_000, perSecond: 10, burst: 100 };
+const clientGoLimits: RateLimits = { firstMs: 5, maxMs: 1_000_000, perSecond: 10, burst: 100 };
 
 /**
  * The longer of two waits. Per key: doubling from 5 ms to 1000 s, so that a key that always fails grows quiet. Over all
@@ -26,7 +26,7 @@ export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLim
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
       // 2 ** 1024 is Infinity, which Math.min brings back to the bound: no overflow however often a key fails.
-      return Math.max(Math.min(limits.firstMs * 2 ** count, limits.longestMs), bucket.reserve());
+      return Math.max(Math.min(limits.firstMs * 2 ** count, limits.maxMs), bucket.reserve());
     },
     /** Failures of the key since it was last forgotten. */
     retries: (key: string): number => failures.get(key) ?? 0,

@@ -56,7 +56,7 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
     metrics.added(key);
     if (active.has(key)) return;
     ready[lane].add(key);
-    hand();
+    handOut();
   }
 
   function size(): number {
@@ -78,15 +78,15 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
   }
 
   /** Gives ready keys to waiting workers. */
-  function hand(): void {
-    while (takers.length > 0 && size() > 0) takers.shift()?.(take());
+  function handOut(): void {
+    while (takers.length > 0 && size() > 0) takers.shift()?.(takeKey());
   }
 
   function endWhenDrained(): void {
     if (isStopped && active.size === 0) drained.resolve();
   }
 
-  function take(): string | undefined {
+  function takeKey(): string | undefined {
     const isTurnOfBehind = handedOut % behindEvery === behindEvery - 1;
     const [first, second] = isTurnOfBehind ? [ready.behind, ready.front] : [ready.front, ready.behind];
     const [key] = first.size > 0 ? first : second;
@@ -115,7 +115,7 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
     retries: (key: string): number => limiter.retries(key),
     /** The next key; waits for one; undefined when the queue has been stopped. */
     next(): Promise<string | undefined> {
-      if (size() > 0 && takers.length === 0) return Promise.resolve(take());
+      if (size() > 0 && takers.length === 0) return Promise.resolve(takeKey());
       if (isStopped) return Promise.resolve(undefined);
       return new Promise((resolve) => takers.push(resolve));
     },
@@ -127,7 +127,7 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
       metrics.finished((clock.now() - startedAt) / 1000);
       const lane = dirty.get(key);
       if (lane !== undefined) ready[lane].add(key);
-      hand();
+      handOut();
       endWhenDrained();
     },
     /** Keys that are ready and not worked on. */

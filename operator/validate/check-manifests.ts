@@ -91,7 +91,7 @@ async function stored(resources: ResourceStore, manifests: readonly ManifestObje
 }
 
 /** Passes until none changes a status: each may show the next one something, such as a name that became free. */
-const mostPasses = 10;
+const maxPasses = 10;
 
 /** Resolves with a function that reconciles everything until nothing moves. */
 async function startReconcilers(
@@ -156,7 +156,7 @@ async function startReconcilers(
   });
 
   return async () => {
-    for (let pass = 0; pass < mostPasses; pass += 1) {
+    for (let pass = 0; pass < maxPasses; pass += 1) {
       changes = 0;
       const keys = allKeys(cache);
       await reconcileAll(organisations, keys.organisations);

@@ -75,7 +75,7 @@ type ValidationFinding = {
 };
 
 /** By place; errors of one place come first. */
-export function findingsOf(
+export function listFindings(
   parseProblems: readonly ManifestProblem[],
   { problems, objects }: CheckResult,
 ): readonly ValidationFinding[] {
@@ -84,7 +84,7 @@ export function findingsOf(
     ...objects.flatMap(forgotten),
     ...objects.flatMap(({ manifest, object }) =>
       (object.status?.conditions ?? []).flatMap((condition) => {
-        const severity = severityOf(condition);
+        const severity = findSeverity(condition);
         return severity === undefined ? [] : [ofCondition(manifest, condition, severity)];
       }),
     ),
@@ -98,7 +98,7 @@ const consequences: ReadonlySet<string> = new Set(['Programmed/NotAccepted', 'Pr
 /** They repeat another condition, or report a pause that somebody wants. */
 const summaries: ReadonlySet<string> = new Set(['Ready', 'Serving']);
 
-function severityOf({ type, status, reason }: Condition): ValidationFinding['severity'] | undefined {
+function findSeverity({ type, status, reason }: Condition): ValidationFinding['severity'] | undefined {
   if (warnsWhenTrue.has(type)) return status === 'True' ? 'warning' : undefined;
   if (status !== 'False' || summaries.has(type) || consequences.has(`${type}/${reason}`)) return undefined;
   return 'error';
@@ -111,7 +111,7 @@ function ofProblem(problem: ManifestProblem): ValidationFinding {
     file,
     line,
     column,
-    ...(object === undefined ? {} : { object: nameOf(object) }),
+    ...(object === undefined ? {} : { object: toObjectName(object) }),
     message: formatProblem(problem),
   };
 }
@@ -123,7 +123,7 @@ function ofCondition(
 ): ValidationFinding {
   // A message that begins with a field names the place; any other message is about the object.
   const field = /^spec(\.\w+|\[\d+\])+/.exec(message)?.[0] ?? 'metadata.name';
-  return { ...placeOf(manifest, field), severity, condition: { type, status, reason }, message };
+  return { ...findPlace(manifest, field), severity, condition: { type, status, reason }, message };
 }
 
 /** A limit whose count the change would begin anew. */
@@ -135,15 +135,15 @@ function forgotten({ manifest, object, before }: CheckResult['objects'][number])
   const field = 'spec.spendingLimit';
   const kept = left.canBeKept ? `; ${field}.keepCount: true keeps it` : '';
   const message = `${describeCountLeft(left, undefined)}${kept}`;
-  return [{ ...placeOf(manifest, field), severity: 'warning', message }];
+  return [{ ...findPlace(manifest, field), severity: 'warning', message }];
 }
 
-function placeOf(manifest: ManifestObject, field: string) {
+function findPlace(manifest: ManifestObject, field: string) {
   const { file, line, column } = manifest.locate({ field, expected: '' });
-  return { file, line, column, object: nameOf(manifest) };
+  return { file, line, column, object: toObjectName(manifest) };
 }
 
-function nameOf({
+function toObjectName({
   kind,
   key,
 }: Pick<ManifestObject, 'kind' | 'key'>): NonNullable<ValidationFinding['object']> {

@@ -7,14 +7,14 @@ import {
   type ManifestProblem,
 } from '../../adapters/manifests/parse-manifest.js';
 import { readPlatformDefaults } from '../../core/config/platform-settings.js';
-import { DomainError, messageOf } from '../../core/errors.js';
+import { DomainError, errorMessage } from '../../core/errors.js';
 import type { Tree } from '../../core/meta/field-tree.js';
 import { group } from '../../core/meta/meta.js';
 import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
 import { isKind } from '../../core/resources/kinds.js';
 import { Settings } from '../../core/settings.js';
 import { checkManifests, type CheckRules } from './check-manifests.js';
-import { findingsOf, type Report } from './report.js';
+import { listFindings, type Report } from './report.js';
 
 /** `paths`: files and folders to check; `context`: those that are there already. `isDev`: as under `make run`. */
 type ValidateOptions = {
@@ -54,7 +54,7 @@ export async function validateManifests(
     },
   });
   const result = await checkManifests({ objects, context: around.objects }, rules);
-  const findings = findingsOf([...problems, ...around.problems], result);
+  const findings = listFindings([...problems, ...around.problems], result);
   return { files, leftOut, objects: objects.length, findings };
 }
 
@@ -65,10 +65,10 @@ type ReadManifests = Readonly<ReturnType<typeof readFiles>>;
  * INVALID_INPUT for a path that cannot be read: a wrong argument, not a mistake in a manifest.
  */
 export function readFiles(paths: readonly string[]) {
-  const files = [...new Set(paths.flatMap(manifestsOf))];
+  const files = [...new Set(paths.flatMap(listManifests))];
   const leftOut: { file: string; what: string }[] = [];
   const parsed = files.map((file) =>
-    parseManifest(file, textOf(file), (document) => {
+    parseManifest(file, readText(file), (document) => {
       if (!isForeign(document)) return false;
       leftOut.push({ file, what: `${String(document['apiVersion'])} ${String(document['kind'])}` });
       return true;
@@ -83,7 +83,7 @@ export function readFiles(paths: readonly string[]) {
   };
 }
 
-function manifestsOf(path: string): readonly string[] {
+function listManifests(path: string): readonly string[] {
   try {
     if (!statSync(path).isDirectory()) return [path];
     return readdirSync(path, { recursive: true, encoding: 'utf8' })
@@ -97,7 +97,7 @@ function manifestsOf(path: string): readonly string[] {
   }
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -106,7 +106,7 @@ function textOf(file: string): string {
 }
 
 function unreadable(path: string, cause: unknown): DomainError {
-  return new DomainError('INVALID_INPUT', `${path} cannot be read: ${messageOf(cause)}`, { cause });
+  return new DomainError('INVALID_INPUT', `${path} cannot be read: ${errorMessage(cause)}`, { cause });
 }
 
 /**

@@ -19,7 +19,7 @@ export type Credential = { readonly sha256: string; readonly session?: Session }
 export type CredentialOf = (request: Pick<Request, 'get' | 'headers'>) => Credential | undefined;
 
 /** That of the header `authToken`, or `Authorization: Bearer`; without either that of the console's session. */
-export function createCredentialOf({ of: sessionOf }: Pick<Sessions, 'of'>): CredentialOf {
+export function createCredentialReader({ of: sessionOf }: Pick<Sessions, 'of'>): CredentialOf {
   return (request) => {
     const bearer = /^Bearer +(\S+)$/i.exec(request.get('Authorization')?.trim() ?? '')?.[1];
     const token = request.get('authToken')?.trim() || bearer;

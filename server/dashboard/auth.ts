@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ConfigStore } from '../../core/config/config-store.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
-import { keyGenerationOf } from '../../core/config/memory.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
+import { currentKeyGeneration } from '../../core/config/memory.js';
 import { tenantOfOrganisation, type Tenant } from '../../core/config/tenant.js';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { unlessUnavailable } from '../../core/errors.js';
@@ -18,7 +18,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { given } from '../../core/units/given.js';
 import type { LastSeen } from './last-seen.js';
-import { endOf, familyOf, isExpired, isLive } from './token-family.js';
+import { findEnd, gatherFamily, isExpired, isLive } from './token-family.js';
 
 /** The caller: one token of one organisation. Everything that it may access is in `namespace`. */
 export type Principal = {
@@ -62,7 +62,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   async function principal(sha256: string): Promise<Principal | undefined> {
     const hint = tokenHints.get(sha256);
     const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
-    const known = hinted && principalOf(hinted, sha256, clock.now());
+    const known = hinted && findPrincipal(hinted, sha256, clock.now());
     if (known) return known;
     const organisations = await listOrganisations();
     const found = principalAmong(organisations, sha256, clock.now());
@@ -72,12 +72,12 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     const ofObject = principalOfObject(organisations, tokens, clock.now());
     if (ofObject === undefined || !tokens.some(({ spec }) => spec.parent !== undefined)) return ofObject;
     const { namespace, token } = ofObject;
-    const family = familyOf(
+    const family = gatherFamily(
       organisations.filter(({ spec }) => spec.namespace === namespace),
       await resources.list('DashboardToken', { namespace }),
     );
     const held = family.get(token.sha256);
-    return held !== undefined && endOf(held, family, clock.now()) === undefined ? ofObject : undefined;
+    return held !== undefined && findEnd(held, family, clock.now()) === undefined ? ofObject : undefined;
   }
 
   return {
@@ -137,9 +137,9 @@ export async function keyGenerationInForce(
   tenant: Tenant,
   { metadata, spec, status }: Paymaster,
 ): Promise<number> {
-  if (status !== undefined) return keyGenerationOf(spec, status);
-  const latest = await configs.getLatest(paymasterIdOf(tenant, metadata.name));
-  return keyGenerationOf(spec, latest?.config.memory);
+  if (status !== undefined) return currentKeyGeneration(spec, status);
+  const latest = await configs.getLatest(derivePaymasterId(tenant, metadata.name));
+  return currentKeyGeneration(spec, latest?.config.memory);
 }
 
 function acceptedKeys(
@@ -167,13 +167,13 @@ function principalAmong(
   now: EpochMs,
 ): Principal | undefined {
   for (const organisation of organisations) {
-    const principal = principalOf(organisation, sha256, now);
+    const principal = findPrincipal(organisation, sha256, now);
     if (principal !== undefined) return principal;
   }
   return undefined;
 }
 
-function principalOf(organisation: Organisation, sha256: string, now: EpochMs): Principal | undefined {
+function findPrincipal(organisation: Organisation, sha256: string, now: EpochMs): Principal | undefined {
   if (!isLive(organisation)) return undefined;
   const token = organisation.spec.tokens?.find((candidate) => equalHash(candidate.sha256, sha256));
   if (!token || isExpired(token, now)) return undefined;

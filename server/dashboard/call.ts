@@ -63,7 +63,7 @@ export type Table = {
 type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };
 
 /** The table of records that are all known; columns are members. */
-export function tableOf(columns: readonly string[], records: readonly object[]): Table {
+export function toTable(columns: readonly string[], records: readonly object[]): Table {
   const rows = records.map((record) => {
     const members: Readonly<Record<string, unknown>> = { ...record };
     return columns.map((column) => members[column]);

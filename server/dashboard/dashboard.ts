@@ -6,13 +6,13 @@ import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { createPace } from '../../adapters/pace.js';
 import { createTurns } from '../../adapters/turns.js';
 import { createPasses } from '../../core/config/pass.js';
-import { quotaOf } from '../../core/config/platform.js';
+import { findQuota } from '../../core/config/platform.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import { createBodyAdmission } from '../http/body-admission.js';
 import { createRateLimiter } from '../http/rate-limit.js';
 import { createRequestIds } from '../http/request-id.js';
-import { createCredentialOf } from './auth-token.js';
+import { createCredentialReader } from './auth-token.js';
 import { createAuthenticator } from './auth.js';
 import { maxBodyBytes } from './body.js';
 import { createCallLimits } from './call-limits.js';
@@ -70,19 +70,19 @@ export function createDashboard(deps: DashboardDeps): Express {
     methodsOf: createMethodReading(deps.abiPatienceMs),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(webhookUrls),
-    quotaOf: (organisation, name) => quotaOf(organisation, { quotas }, name),
+    quotaOf: (organisation, name) => findQuota(organisation, { quotas }, name),
   };
   const openApi = createOpenApi();
   const ownSessionKey = randomBytes(32);
   const sessions = createSessions({ key: deps.sessionKey ?? (() => ownSessionKey), clock });
   const ended = createEndedSessions(texts);
-  const credentialOf = createCredentialOf(sessions);
-  const limit = createCallLimits({ ...deps, credentialOf });
+  const readCredential = createCredentialReader(sessions);
+  const limit = createCallLimits({ ...deps, credentialOf: readCredential });
   const authenticator = createAuthenticator({ lastSeen, configs, masterKeys, clock });
   const routing = {
     tools,
     authenticator,
-    credentialOf,
+    credentialOf: readCredential,
     ended,
     bodies: createBodyAdmission({
       totalBytes: 64 * maxBodyBytes,

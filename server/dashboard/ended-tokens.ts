@@ -2,11 +2,11 @@ import type { Ambient } from '../../core/ambient.js';
 import { createOutageLog } from '../../adapters/log/outage-log.js';
 import type { Timers } from '../../adapters/timers.js';
 import { isDomainError } from '../../core/errors.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import type { DashboardToken } from '../../core/resources/dashboard-token.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
-import { endedOf } from './token-family.js';
+import { listEnded } from './token-family.js';
 
 /**
  * Deletes tokens that have ended with one above them, so that nothing revives them. They are refused before that: every call looks
@@ -25,11 +25,11 @@ export function createEndedTokens({ resources, clock, log }: Deps) {
       // In this order: a token is made after the one above it.
       const tokens = await resources.list('DashboardToken', { namespace });
       const organisations = await resources.list('Organisation', { fields: { 'spec.namespace': namespace } });
-      for (const token of endedOf(organisations, tokens, clock.now())) {
+      for (const token of listEnded(organisations, tokens, clock.now())) {
         try {
           const { resourceVersion: version } = token.metadata;
-          await resources.delete('DashboardToken', keyOf(token), { version });
-          log.info('a token has ended with one above it, and is deleted', { ...keyOf(token) });
+          await resources.delete('DashboardToken', objectKey(token), { version });
+          log.info('a token has ended with one above it, and is deleted', { ...objectKey(token) });
         } catch (error) {
           // Another replica was faster, or somebody has changed it: the next look decides again.
           if (!isDomainError(error, 'NOT_FOUND') && !isDomainError(error, 'WRITE_CONFLICT')) throw error;
@@ -73,16 +73,16 @@ export function followTokens(
   let running: Promise<void> | undefined;
   let cancel = timers.after(lookEveryMs, lookAgain);
 
-  function tell(): void {
+  function announce(): void {
     deps.onOrganisations?.([...organisations.values()]);
   }
 
   function lookAgain(): void {
     cancel = timers.after(lookEveryMs, lookAgain);
-    look();
+    removeEnded();
   }
 
-  function look(): void {
+  function removeEnded(): void {
     isDue = true;
     if (isSynced) running ??= removeWhileDue().finally(() => (running = undefined));
   }
@@ -90,7 +90,7 @@ export function followTokens(
   async function removeWhileDue(): Promise<void> {
     while (isDue && !isStopped) {
       isDue = false;
-      const gone = endedOf([...organisations.values()], [...tokens.values()], clock.now());
+      const gone = listEnded([...organisations.values()], [...tokens.values()], clock.now());
       for (const namespace of new Set(gone.map(({ metadata }) => metadata.namespace ?? ''))) {
         try {
           await ended.remove(namespace);
@@ -105,19 +105,19 @@ export function followTokens(
     resources.watch('Organisation', ({ type, object }) => {
       if (type === 'DELETED') organisations.delete(object.metadata.uid);
       else organisations.set(object.metadata.uid, object);
-      if (isSynced) tell();
-      look();
+      if (isSynced) announce();
+      removeEnded();
     }),
     resources.watch('DashboardToken', ({ type, object }) => {
       if (type === 'DELETED') tokens.delete(object.metadata.uid);
       else tokens.set(object.metadata.uid, object);
-      look();
+      removeEnded();
     }),
   ];
   void Promise.all(watches.map(({ synced }) => synced)).then(() => {
     isSynced = true;
-    tell();
-    look();
+    announce();
+    removeEnded();
   });
   return {
     async stop() {

@@ -1,4 +1,4 @@
-import { errorCodes, restRowOf } from '../../core/error-codes.js';
+import { errorCodes, findRestRow } from '../../core/error-codes.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { given } from '../../core/units/given.js';
 import type { Endpoint } from './endpoint.js';
@@ -17,7 +17,7 @@ export function credentialsRequired({ scope, namesBothHeaders }: Endpoint): Doma
 export function renderError(error: unknown) {
   const known = isDomainError(error) ? error : fromHttpError(error);
   const code = known?.code ?? 'INTERNAL';
-  const row = restRowOf(code);
+  const row = findRestRow(code);
   const message = row.message ?? known?.message ?? '';
   const retryAfterSeconds = known?.details.retryAfterSeconds ?? row.retryAfterSeconds;
   return {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fundingMessage, verifyFunding, type FundingTerms } from '../../core/config/funding.js';
 import { DomainError } from '../../core/errors.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { record } from '../../core/schema/json-schema.js';
 import { parseAddress } from '../../core/units/address.js';
@@ -62,7 +62,7 @@ export const updatePaymaster = endpoint({
     if (body.paymasterId !== paymasterId) throw userNotFound();
     const changed = await setFunding(tools, call, body, (funded) =>
       unlessDeleted(userNotFound, () =>
-        tools.writes.change('Paymaster', keyOf(call.paymaster), async ({ spec }, owned) => ({
+        tools.writes.change('Paymaster', objectKey(call.paymaster), async ({ spec }, owned) => ({
           ...owned,
           funding: await funded(spec.funding?.message),
         })),
@@ -81,7 +81,7 @@ type Owned = Pick<PaymasterCall, 'principal' | 'paymaster'>;
 
 /** Replaces the message before. Throws CHAIN_NOT_SUPPORTED. */
 export async function newFundingMessage(tools: Tools, call: Owned) {
-  const terms = await termsOf(tools, call);
+  const terms = await findTerms(tools, call);
   if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
   const time = tools.clock.now();
   const until = plusMs(time, fundingMessageMs);
@@ -103,7 +103,7 @@ export async function setFunding(
   write: (funded: Funded) => Promise<Paymaster>,
 ): Promise<Paymaster> {
   const paymasterId = paymasterIdOfCall(call);
-  const terms = await termsOf(tools, call);
+  const terms = await findTerms(tools, call);
   const changed = await write(async (usedMessage) => {
     const message = await provenMessage(tools, paymasterId, usedMessage, terms, { address, signature });
     return { address: parseAddress(address), message, signature };
@@ -143,7 +143,7 @@ async function forgetMessage({ texts, log }: Tools, paymasterId: string, { spec 
 }
 
 /** The terms that a signature is bound to; undefined when the platform has withdrawn the chain or the version. */
-async function termsOf(
+async function findTerms(
   tools: Tools,
   { principal, paymaster: { metadata, spec } }: Owned,
 ): Promise<FundingTerms | undefined> {

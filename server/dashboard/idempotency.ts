@@ -47,8 +47,8 @@ export async function doOnce(
       value: quote(key),
     });
   const prefix = `once ${sha256} `;
-  const name = `${prefix}${hashOf(key)}`;
-  const asked = hashOf(JSON.stringify(request));
+  const name = `${prefix}${hashText(key)}`;
+  const asked = hashText(JSON.stringify(request));
   const running = JSON.stringify({ request: asked } satisfies Kept);
   const until = plusMs(clock.now(), runningMs);
   if (!(await texts.addText(name, running, until, { prefix, most: maxKeys }))) {
@@ -95,6 +95,6 @@ function repeated({ request, reply, isDone }: Kept, asked: string): Reply {
   );
 }
 
-function hashOf(text: string): string {
+function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

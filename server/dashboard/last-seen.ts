@@ -28,7 +28,7 @@ export function createLastSeen({
   const answers = new LRUCache<string, Seen<object>>({ max: 2_000 });
   let organisations: Seen<ReadonlyMap<string, Organisation>> | undefined;
 
-  function saw(all: readonly Organisation[]): void {
+  function noteOrganisations(all: readonly Organisation[]): void {
     organisations = { value: new Map(all.map((one) => [one.metadata.name, one])), at: clock.now() };
   }
 
@@ -46,7 +46,8 @@ export function createLastSeen({
     },
     async list(kind, options) {
       const found = await resources.list(kind, options);
-      if (kind === 'Organisation' && options === undefined) saw(found as readonly Organisation[]);
+      if (kind === 'Organisation' && options === undefined)
+        noteOrganisations(found as readonly Organisation[]);
       return found;
     },
   };
@@ -54,7 +55,7 @@ export function createLastSeen({
     /** The store, whose Organisations are remembered. */
     resources: remembering,
     /** Remembers all Organisations, as a watch has delivered them. */
-    saw,
+    saw: noteOrganisations,
     /** The API server has just answered: what the watch has delivered is as new as that. */
     confirm(): void {
       if (organisations !== undefined) organisations = { ...organisations, at: clock.now() };

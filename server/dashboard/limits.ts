@@ -1,5 +1,5 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import { documentedTypes, listedType } from '../../core/policy/derived.js';
 import { isDocumented, type DocumentedLimit } from '../../core/policy/spending-limit/record.js';
 import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
@@ -10,7 +10,7 @@ import type { PaymasterCall } from './call.js';
 import type { Tools } from './deps.js';
 import { documentBody, endpoint } from './endpoint.js';
 import { unlessDeleted } from './lookups.js';
-import { findContract, inTurn, policiesOf, policyNotFound, requireFreeName } from './policies.js';
+import { findContract, inTurn, listPaymasterPolicies, policyNotFound, requireFreeName } from './policies.js';
 import { updateLimitSchema, type UpdateLimit } from './schemas.js';
 import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
@@ -32,13 +32,13 @@ export const updateLimit = endpoint({
     const { body } = call;
     const isUpdate = Object.keys(updateLimitSchema.properties ?? {}).some((field) => isGiven(body, field));
     const policy = await inTurn(tools, call.paymaster, async () => {
-      const policies = await policiesOf(tools, call.paymaster);
+      const policies = await listPaymasterPolicies(tools, call.paymaster);
       const found = policies.find((candidate) => policyIdOfCall(call, candidate) === call.params['policyId']);
       if (!found) throw await missingPolicy(tools, call);
       if (body.name !== undefined) requireFreeName(policies, body.name, found);
       if (!isUpdate) return requireLimit(found);
       return unlessDeleted(policyNotFound, () =>
-        tools.writes.change('PaymasterPolicy', keyOf(found), (current, owned) =>
+        tools.writes.change('PaymasterPolicy', objectKey(found), (current, owned) =>
           plan(current, owned, body, tools.clock.now()),
         ),
       );
@@ -60,12 +60,12 @@ function isGiven(input: UpdateLimit, field: string): boolean {
 }
 
 function requireLimit(policy: PaymasterPolicy): PaymasterPolicy {
-  limitOf(policy.spec);
+  documentedLimit(policy.spec);
   return policy;
 }
 
 /** Throws for a policy that is not a limit, and for a limit that the service document cannot express. */
-function limitOf(spec: PaymasterPolicySpec): DocumentedLimit {
+function documentedLimit(spec: PaymasterPolicySpec): DocumentedLimit {
   const type = listedType(spec);
   if (spec.spendingLimit === undefined || !isDocumented(spec.spendingLimit)) throw notALimit(type);
   return spec.spendingLimit;
@@ -77,7 +77,7 @@ function plan(
   input: UpdateLimit,
   now: EpochMs,
 ): Spec<'PaymasterPolicy'> {
-  const limit = limitOf(spec);
+  const limit = documentedLimit(spec);
   const change = changedFields(limit, input);
   return {
     ...owned,

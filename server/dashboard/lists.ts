@@ -1,7 +1,7 @@
-import { eachObject, isLarge, pageSizeOf } from '../../adapters/resources/pages.js';
+import { eachObject, isLarge, choosePageSize } from '../../adapters/resources/pages.js';
 import { turn } from '../../adapters/timers.js';
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { keyOf, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
+import { objectKey, type ObjectKey, type ObjectMeta } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ListOptions, ResourceStore } from '../../core/resources/resource-store.js';
 import { given } from '../../core/units/given.js';
@@ -76,7 +76,7 @@ async function readWhole(store: Store, sections: readonly Section[]): Promise<Li
       bytes += Buffer.byteLength(text) + 1;
       if (bytes > maxListBytes) throw tooLong();
       if (bytes > keptBytes) texts = undefined;
-      const place = { section: each, key: keyOf(object), metadata: ageOf(object.metadata) };
+      const place = { section: each, key: objectKey(object), metadata: toAge(object.metadata) };
       own.push(place);
       texts?.set(place, text);
       if (isLarge(each.kind)) await turn();
@@ -89,7 +89,7 @@ async function readWhole(store: Store, sections: readonly Section[]): Promise<Li
 }
 
 /** What {@link byAge} compares. */
-function ageOf({ name, uid, creationTimestamp, annotations, ...rest }: ObjectMeta): ObjectMeta {
+function toAge({ name, uid, creationTimestamp, annotations, ...rest }: ObjectMeta): ObjectMeta {
   const { resourceVersion, generation } = rest;
   return { name, uid, resourceVersion, generation, creationTimestamp, ...given({ annotations }) };
 }
@@ -122,7 +122,7 @@ async function readPage(
       return { records, cursor: encodeCursor({ kind: each.kind, ...given({ after }) }) };
     const page = await store.page(each.kind, {
       ...each.options,
-      limit: Math.min(left, pageSizeOf(each.kind)),
+      limit: Math.min(left, choosePageSize(each.kind)),
       ...given({ after }),
     });
     const render = (await each.prepare?.(page.items)) ?? each.render;

@@ -178,7 +178,7 @@ export const deliveryPath: JsonSchema = {
       content: {
         'application/json': {
           schema: openRecord({}, deliveryBody),
-          examples: { member: { value: requestExampleOf(requestExample) } },
+          examples: { member: { value: renderRequestExample(requestExample) } },
         },
       },
     },
@@ -212,6 +212,6 @@ export const deliveryPath: JsonSchema = {
   },
 };
 
-function requestExampleOf({ data, userOp }: typeof requestExample): object {
+function renderRequestExample({ data, userOp }: typeof requestExample): object {
   return { webhookData: data, userOp };
 }

@@ -17,8 +17,8 @@ export function createOpenApi(): JsonSchema {
     },
     servers: [{ url: prefix }],
     paths: {
-      ...pathsOf(documentEndpoints, ''),
-      ...pathsOf([...manageEndpoints, ...platformEndpoints], managePrefix, { servers: [{ url: '/' }] }),
+      ...renderPaths(documentEndpoints, ''),
+      ...renderPaths([...manageEndpoints, ...platformEndpoints], managePrefix, { servers: [{ url: '/' }] }),
       '/api/v1/webhooks/{policyId}/deliveries': deliveryPath,
     },
     webhooks: webhookCall,
@@ -42,7 +42,7 @@ export function createOpenApi(): JsonSchema {
   };
 }
 
-function pathsOf(endpoints: readonly Endpoint[], from: string, item: JsonSchema = {}): JsonSchema {
+function renderPaths(endpoints: readonly Endpoint[], from: string, item: JsonSchema = {}): JsonSchema {
   const byPath = Map.groupBy(endpoints, ({ path }) => `${from}${path.replace(/:(\w+)/g, '{$1}')}`);
   return Object.fromEntries(
     [...byPath].map(([path, ofPath]) => [
@@ -60,12 +60,12 @@ const aboutWhat = {
 
 function operation(endpoint: Endpoint): JsonSchema {
   const { operationId, summary, method, message, status = 200, body } = endpoint;
-  const parameters = parametersOf(endpoint);
+  const parameters = renderParameters(endpoint);
   const isOfDocument = message !== undefined;
   return {
     operationId,
     summary,
-    security: securityOf(endpoint),
+    security: renderSecurity(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: { required: body.isOptional !== true, content: json(anyOf(body.schemas), body.example) },
@@ -77,7 +77,9 @@ function operation(endpoint: Endpoint): JsonSchema {
           ? method !== 'get' && { headers: { 'X-Programmed': programmedHeader } }
           : { headers: { ETag: etagHeader } }),
         content: {
-          ...(isOfDocument ? json(envelopeSchema(endpoint), envelopeExample(endpoint)) : dataOf(endpoint)),
+          ...(isOfDocument
+            ? json(envelopeSchema(endpoint), envelopeExample(endpoint))
+            : renderData(endpoint)),
           ...(endpoint.form && otherForms[endpoint.form]),
         },
       },
@@ -96,7 +98,7 @@ function operation(endpoint: Endpoint): JsonSchema {
   };
 }
 
-function parametersOf(endpoint: Endpoint): readonly object[] {
+function renderParameters(endpoint: Endpoint): readonly object[] {
   const { path, message, parameters = {} } = endpoint;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -124,7 +126,7 @@ const idempotencyKey = {
 };
 
 /** Roles are the scopes of which a token needs one. */
-function securityOf({ scope, message, needs = [] }: Endpoint): readonly object[] {
+function renderSecurity({ scope, message, needs = [] }: Endpoint): readonly object[] {
   if (message !== undefined) return [{ authToken: [], ...(scope === 'paymaster' && { apiKey: [] }) }];
   const roles = scope === 'platform' ? ['platform'] : [...new Set([...needs, 'write'])];
   return [{ bearer: roles }, { authToken: roles }];
@@ -216,7 +218,7 @@ function envelopeExample({ message, example }: Endpoint): object {
   return { statusCode: 200, message, ...(example === undefined ? {} : { data: example }) };
 }
 
-function dataOf({ schema = {}, example, parameters = {} }: Endpoint): JsonSchema {
+function renderData({ schema = {}, example, parameters = {} }: Endpoint): JsonSchema {
   const warnings = arrayOf({ type: 'string' }, 'What else the change does, for people. Absent: nothing.');
   const changes = 'dryRun' in parameters ? { warnings } : {};
   return json(record({ data: schema }, changes), { data: example });

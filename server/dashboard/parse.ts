@@ -4,7 +4,7 @@ import type { PolicyKind, PolicyRules } from '../../core/policy/kind.js';
 import { policyKinds } from '../../core/policy/kinds.js';
 import { limitProblems, withCycle } from '../../core/policy/spending-limit/record.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import { fieldOf, isObject } from '../../core/schema/json-value.js';
+import { readField, isObject } from '../../core/schema/json-value.js';
 import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
 import { compileSchema } from '../../core/schema/validate.js';
 import { requireObject } from '../http/json.js';
@@ -36,7 +36,7 @@ export function createParsers(webhookUrls: WebhookUrlRules = {}) {
     updateContract: namingMethods(parser(schemas.updateContractSchema)),
     deleteContract: parser(schemas.deleteContractSchema),
     createPolicy: (body: unknown): CreatePolicy => {
-      const type = fieldOf(body, 'policyType');
+      const type = readField(body, 'policyType');
       const parse = isPolicyType(type) ? policies.get(type) : undefined;
       return (parse ?? unknownPolicy)(body);
     },
@@ -51,10 +51,10 @@ function policyParser(
 ): Parse<CreatePolicy> {
   const parse = parser(
     schema,
-    (body) => record.problems?.(fieldOf(body, 'policyData'), 'policyData.', rules) ?? [],
+    (body) => record.problems?.(readField(body, 'policyData'), 'policyData.', rules) ?? [],
   );
   return (body) => {
-    const policyData = fieldOf(body, 'policyData');
+    const policyData = readField(body, 'policyData');
     if (record.normalise === undefined || !isObject(body) || !isObject(policyData)) return parse(body);
     return parse({ ...body, policyData: record.normalise(policyData) });
   };
@@ -90,7 +90,7 @@ function namingMethods<T>(parse: Parse<T>): Parse<T> {
     try {
       return parse(body);
     } catch (error) {
-      const methods = fieldOf(body, 'whitelistedMethods');
+      const methods = readField(body, 'whitelistedMethods');
       if (Array.isArray(methods) || !isDomainError(error, 'INVALID_INPUT')) throw error;
       const problems = (error.details.problems ?? []).map(({ field, ...rest }) =>
         field === 'whitelistedMethods' ? { field, expected: 'an array' } : { field, ...rest },

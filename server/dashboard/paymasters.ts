@@ -1,4 +1,4 @@
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import { DomainError, formatProblem, isDomainError, quote } from '../../core/errors.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
@@ -70,7 +70,7 @@ export const createPaymaster = endpoint({
     });
     const programmed = await tools.programmed.written('Paymaster', paymaster);
     const shown = renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
-    const paymasterId = paymasterIdOf(principal.tenant, paymaster.metadata.name);
+    const paymasterId = derivePaymasterId(principal.tenant, paymaster.metadata.name);
     return { data: { ...shown, paymasterId }, programmed, object: paymaster };
   },
 });

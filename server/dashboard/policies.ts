@@ -1,9 +1,9 @@
-import { contractIdOf } from '../../core/config/ids.js';
+import { deriveContractId } from '../../core/config/ids.js';
 import { knownKeys } from '../../core/config/memory.js';
 import { tooManyPolicies } from '../../core/config/ranking.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
-import { keyOf } from '../../core/meta/meta.js';
-import { memberOf } from '../../core/policy/derived.js';
+import { objectKey } from '../../core/meta/meta.js';
+import { toPolicyMember } from '../../core/policy/derived.js';
 import type { PolicyKind, PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
 import type { Resources } from '../../core/resources/kinds.js';
@@ -27,7 +27,7 @@ import {
   unknownPolicySchema,
   type CreatePolicy,
 } from './schemas.js';
-import { contractsOf } from './smart-contracts.js';
+import { listContracts } from './smart-contracts.js';
 import { paymasterIdOfCall, renderContractPolicy, renderPolicy, policyIdOfCall } from './views.js';
 
 /** A value that the kind shows only once (such as a secret) is in this answer and never again. */
@@ -49,7 +49,7 @@ export const createPolicy = endpoint({
   async handle(tools, call) {
     const { name, policyType } = call.body;
     const policy = await inTurn(tools, call.paymaster, async () => {
-      const policies = await policiesOf(tools, call.paymaster);
+      const policies = await listPaymasterPolicies(tools, call.paymaster);
       requireFreeName(policies, name);
       requireQuota(tools, call.principal, 'policiesPerPaymaster', policies.length);
       requireRoom(policies, policyType);
@@ -103,7 +103,7 @@ const maxOrdinal = 50;
 
 async function create(tools: Tools, call: PaymasterCall<CreatePolicy>): Promise<PaymasterPolicy> {
   const { paymaster, principal, body: input } = call;
-  const spec = specOf(input, paymaster, tools.clock);
+  const spec = composeSpec(input, paymaster, tools.clock);
   for (let ordinal = 1; ordinal <= maxOrdinal; ordinal++) {
     const name = policyObjectName(paymaster.metadata.name, input.name, ordinal);
     try {
@@ -113,12 +113,12 @@ async function create(tools: Tools, call: PaymasterCall<CreatePolicy>): Promise<
       if (!isDomainError(error, 'ALREADY_EXISTS')) throw error;
     }
     // Either another replica created a duplicate first, or the policy with this object name has been renamed since.
-    requireFreeName(await policiesOf(tools, paymaster), input.name);
+    requireFreeName(await listPaymasterPolicies(tools, paymaster), input.name);
   }
   throw nameExists(input.name);
 }
 
-function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): PaymasterPolicySpec {
+function composeSpec(input: CreatePolicy, paymaster: Paymaster, clock: Clock): PaymasterPolicySpec {
   const kind: PolicyKind = policyKinds[input.policyType];
   const data = kind.record.specOf?.(input.policyData, clock.now());
   if (data === undefined) throw new RangeError(`${input.policyType} is not created by this endpoint`);
@@ -126,7 +126,7 @@ function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): Paymas
     paymasterRef: { name: paymaster.metadata.name },
     name: input.name,
     policyType: input.policyType,
-    ...memberOf(kind, data),
+    ...toPolicyMember(kind, data),
   };
 }
 
@@ -138,7 +138,7 @@ export function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyTy
 }
 
 /** Policies of a paymaster, including those that a manifest made. */
-export function policiesOf(
+export function listPaymasterPolicies(
   { resources }: Pick<Tools, 'resources'>,
   paymaster: Paymaster,
 ): Promise<readonly PaymasterPolicy[]> {
@@ -166,8 +166,8 @@ export async function findContract(
   { principal, paymaster }: PaymasterCall,
   id: string,
 ): Promise<SmartContract | undefined> {
-  for await (const contract of contractsOf(tools, paymaster))
-    if (contractIdOf(principal.tenant, contract.metadata.name) === id) return contract;
+  for await (const contract of listContracts(tools, paymaster))
+    if (deriveContractId(principal.tenant, contract.metadata.name) === id) return contract;
   return undefined;
 }
 
@@ -206,11 +206,13 @@ export const activatePolicy = endpoint({
 async function setActive(tools: Tools, call: PaymasterCall, active: boolean): Promise<Reply> {
   const { paymaster, params } = call;
   const policyId = params['policyId'] ?? '';
-  const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfCall(call, each) === policyId);
+  const policy = (await listPaymasterPolicies(tools, paymaster)).find(
+    (each) => policyIdOfCall(call, each) === policyId,
+  );
   const contract = policy ? undefined : await findContract(tools, call, policyId);
   const programmed = await inTurn(tools, paymaster, async () => {
     if (policy && active && policy.spec.active === false)
-      requireRoom(await policiesOf(tools, paymaster), policy.spec.policyType);
+      requireRoom(await listPaymasterPolicies(tools, paymaster), policy.spec.policyType);
     if (policy) return change(tools, 'PaymasterPolicy', policy, active);
     if (contract) return change(tools, 'SmartContract', contract, active);
     throw policyNotFound();
@@ -229,7 +231,7 @@ async function change<K extends 'PaymasterPolicy' | 'SmartContract'>(
   active: boolean,
 ): Promise<Written> {
   const changed = await unlessDeleted(policyNotFound, () =>
-    writes.change(kind, keyOf(object), ({ spec }, owned) =>
+    writes.change(kind, objectKey(object), ({ spec }, owned) =>
       (spec.active ?? true) === active ? undefined : { ...owned, active },
     ),
   );

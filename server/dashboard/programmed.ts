@@ -1,12 +1,12 @@
 import { pause } from '../../adapters/timers.js';
-import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { readParts } from '../../core/policy/derived.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { unlessUnavailable } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 
 /**
@@ -27,7 +27,7 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
     /** True once the operator says `Programmed` for this generation of the object, or a later one. */
     written: <K extends Kind>(kind: K, object: Resources[K]): Promise<boolean> =>
       poll(timeoutMs, async () => {
-        const present = await resources.get(kind, keyOf(object));
+        const present = await resources.get(kind, objectKey(object));
         return present ? verdict(present, object.metadata.generation) : false;
       }),
 
@@ -35,7 +35,7 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
     deleted: (tenant: Tenant, object: Deleted) =>
       poll(timeoutMs, async () => {
         const paymaster = object.kind === 'Paymaster' ? object.metadata.name : object.spec.paymasterRef.name;
-        const config = (await configs.getPaymaster(paymasterIdOf(tenant, paymaster)))?.config;
+        const config = (await configs.getPaymaster(derivePaymasterId(tenant, paymaster)))?.config;
         return config !== undefined && serves(config, tenant, object) ? undefined : true;
       }),
   };
@@ -51,7 +51,7 @@ function serves(config: PaymasterConfig, tenant: Tenant, object: Deleted): boole
   const { kind, metadata, spec } = object;
   if (kind === 'SmartContract')
     return config.contracts.some(({ address }) => address.toLowerCase() === spec.address.toLowerCase());
-  const policyId = policyIdOf(tenant, metadata.name);
+  const policyId = derivePolicyId(tenant, metadata.name);
   return readParts(config, { policyId, name: spec.name }) !== undefined;
 }
 

@@ -46,7 +46,7 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
       const { principal } = caller;
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, parameters, message === undefined ? 'refused' : 'ignored');
-      const sent = form && (await bodyOf(request, response, bodies, principal.namespace));
+      const sent = form && (await readAdmittedBody(request, response, bodies, principal.namespace));
       await spend(cost, principal, async () => {
         const body = form?.parse(tools, sent);
         const requestId = response.get('X-Request-Id') ?? '';
@@ -55,12 +55,12 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
           ...definedOnly({ paymaster: caller.paymaster }),
           requestId,
           given,
-          params: paramsOf(request),
+          params: readParams(request),
           body,
           gone: goneSignal(response),
           ...definedOnly({
-            ifMatch: headerOf(request, 'If-Match'),
-            ifNoneMatch: headerOf(request, 'If-None-Match'),
+            ifMatch: readHeader(request, 'If-Match'),
+            ifNoneMatch: readHeader(request, 'If-None-Match'),
           }),
         };
         const work = async () => {
@@ -69,7 +69,7 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
           logWrite(endpoint, caller, reply, { tools, response });
           return reply;
         };
-        const key = isDoneOnce(endpoint) ? headerOf(request, 'Idempotency-Key') : undefined;
+        const key = isDoneOnce(endpoint) ? readHeader(request, 'Idempotency-Key') : undefined;
         const once = {
           key: key ?? '',
           sha256: caller.sha256,
@@ -106,7 +106,7 @@ async function identify(
 ): Promise<Caller> {
   const { scope, method, message, wrongToken, wrongKey } = endpoint;
   const credential = credentialOf(request);
-  const key = headerOf(request, 'apiKey');
+  const key = readHeader(request, 'apiKey');
   if (credential === undefined || (scope === 'paymaster' && key === undefined))
     throw credentialsRequired(endpoint);
   // Readings of the ledger go on while the API server is away.
@@ -136,7 +136,7 @@ function requireScope({ needs = [] }: Endpoint, { scopes }: Principal): void {
 }
 
 /** An empty header counts as missing. */
-function headerOf(request: Request, name: string): string | undefined {
+function readHeader(request: Request, name: string): string | undefined {
   return request.get(name)?.trim() || undefined;
 }
 
@@ -173,7 +173,7 @@ function bodyWarnings({ body: form }: Endpoint, body: unknown): readonly string[
  * The body counts for its organisation until it is answered. Throws RATE_LIMITED when the organisation holds too much, or
  * the body arrives too slowly.
  */
-async function bodyOf(
+async function readAdmittedBody(
   request: Request,
   response: Response,
   { admit, limits }: BodyAdmission,
@@ -215,7 +215,7 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error('unreadable body', { cause: error });
 }
 
-export function paramsOf({ params }: Request): Readonly<Record<string, string>> {
+export function readParams({ params }: Request): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );

@@ -4,7 +4,7 @@ import type { PolicyRecord } from '../../core/policy/kind.js';
 import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
 import { limitFields } from '../../core/policy/spending-limit/record.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { readField } from '../../core/schema/json-value.js';
 import type { JsonSchema } from '../../core/schema/json-schema.js';
 import {
   choice,
@@ -109,7 +109,7 @@ export const unknownPolicySchema = createPolicySchema({
 
 /** The schema for the body's policyType. */
 export function schemaOfPolicy(body: unknown): SchemaOf<CreatePolicy> {
-  const type = fieldOf(body, 'policyType');
+  const type = readField(body, 'policyType');
   return (isPolicyType(type) ? createPolicySchemas.get(type) : undefined) ?? unknownPolicySchema;
 }
 

@@ -31,7 +31,7 @@ async function sendPreferred(
   response.set('Vary', 'Accept');
   const isTable = table !== undefined && request.accepts(['application/json', 'text/csv']) === 'text/csv';
   if (isTable) return sendTable(response, table, request.method === 'HEAD');
-  if (list !== undefined) return void response.type('application/json').send(await pageOf(list));
+  if (list !== undefined) return void response.type('application/json').send(await renderPage(list));
   if (data === undefined) return void response.status(204).end();
   const body = JSON.stringify({ data, ...(warnings.length > 0 && { warnings }) });
   // Names what may be changed, and says nothing about the status: so it does not answer If-None-Match.
@@ -43,7 +43,7 @@ async function sendPreferred(
   else response.type('application/json').send(body);
 }
 
-async function pageOf({ records, cursor = null }: List): Promise<string> {
+async function renderPage({ records, cursor = null }: List): Promise<string> {
   const items: string[] = [];
   for await (const record of records) items.push(record);
   return `{"data":{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(cursor)}}}`;
@@ -51,7 +51,7 @@ async function pageOf({ records, cursor = null }: List): Promise<string> {
 
 async function sendTable(response: Response, { columns, pages }: Table, isHead: boolean): Promise<void> {
   response.type('text/csv').set('Cache-Control', 'private, no-store');
-  await whole(response, async (gone) => {
+  await sendWhole(response, async (gone) => {
     // Express asks GET for HEAD: nobody would read the rows.
     if (gone.aborted || isHead) return void response.end();
     response.write(csvLine(columns));
@@ -68,7 +68,7 @@ async function sendList(response: Response, envelope: Envelope, { records, curso
   const tail = cursor === undefined ? ']}' : `],"cursor":${JSON.stringify(cursor)}}`;
   response.type('application/json');
   if (Array.isArray(records)) return void response.send(head + records.join(',') + tail);
-  await whole(response, async (gone) => {
+  await sendWhole(response, async (gone) => {
     let separator = head;
     for await (const record of records) {
       if (!(await write(response, separator + record, gone))) return;
@@ -87,7 +87,7 @@ async function write(response: Response, text: string, gone: AbortSignal): Promi
 }
 
 /** Ends the connection when `work` fails: half an answer must not look like a whole one. */
-async function whole(response: Response, work: (gone: AbortSignal) => Promise<void>): Promise<void> {
+async function sendWhole(response: Response, work: (gone: AbortSignal) => Promise<void>): Promise<void> {
   const gone = goneSignal(response);
   try {
     await work(gone);

@@ -40,7 +40,7 @@ export function shapeOf<S>() {
       // A table may have a million rows: a loop takes a third of the time.
       render(source) {
         const rendered: Record<string, unknown> = {};
-        for (const [name, { format }, read] of readings) rendered[name] = shown(format, read(source));
+        for (const [name, { format }, read] of readings) rendered[name] = renderValue(format, read(source));
         return rendered as Record<Name, unknown>;
       },
     };
@@ -68,10 +68,7 @@ export function inCoins<Name extends string, S = { readonly [K in `${Name}Wei`]:
 type Shown = Pick<Shape<never>, 'schema' | 'example'>;
 
 /** The one envelope of lists. A page may be shorter than it was asked for. */
-export function listSchemaOf(
-  item: JsonSchema,
-  beside: Readonly<Record<string, JsonSchema>> = {},
-): JsonSchema {
+export function listSchema(item: JsonSchema, beside: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
   return record({
     ...beside,
     items: arrayOf(item),
@@ -91,7 +88,7 @@ export function showsOne({ schema, example }: Shown) {
 
 /** The same of an endpoint that lists them. */
 export function showsList({ schema, example }: Shown) {
-  return { schema: listSchemaOf(schema), example: wholeList([example]) };
+  return { schema: listSchema(schema), example: wholeList([example]) };
 }
 
 /** The schema with a description, in place of its own. */
@@ -104,7 +101,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return { anyOf: [{ type: 'null' }, schema] };
 }
 
-function shown(format: unknown, value: unknown): unknown {
+function renderValue(format: unknown, value: unknown): unknown {
   if (value === undefined) return null;
   if (typeof value === 'bigint') return value.toString();
   return format === 'date-time' && typeof value === 'number' ? formatInstant(value as EpochMs) : value;

@@ -2,7 +2,7 @@ import { eachObject } from '../../adapters/resources/pages.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { tooManyContracts } from '../../core/config/ranking.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
@@ -52,7 +52,7 @@ export const createSmartContract = endpoint({
   async handle(tools, call) {
     const { abi, whitelistedMethods = [] } = call.body;
     const warnings = await requireMethods(tools, call, abi, whitelistedMethods);
-    const contract = await tools.turns.run(turnOf(call.paymaster), async () => {
+    const contract = await tools.turns.run(turnName(call.paymaster), async () => {
       await requireFree(tools, call);
       return create(tools, call);
     });
@@ -101,7 +101,7 @@ export const updateSmartContract = endpoint({
     const { address, whitelistedMethods } = call.body;
     const found = await findContract(tools, call.paymaster, address);
     const contract = await unlessDeleted(contractNotFound, () =>
-      tools.writes.change('SmartContract', keyOf(found), async ({ spec }, owned) => {
+      tools.writes.change('SmartContract', objectKey(found), async ({ spec }, owned) => {
         await requireMethods(tools, call, spec.abi, whitelistedMethods);
         return isSameList(spec.whitelistedMethods, whitelistedMethods)
           ? undefined
@@ -126,7 +126,7 @@ export const deleteSmartContract = endpoint({
   async handle(tools, call) {
     const { address } = call.body;
     const found = await findContract(tools, call.paymaster, address);
-    await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', keyOf(found)));
+    await unlessDeleted(contractNotFound, () => tools.writes.remove('SmartContract', objectKey(found)));
     return {
       programmed: await tools.programmed.deleted(call.principal.tenant, found),
       object: found,
@@ -135,7 +135,7 @@ export const deleteSmartContract = endpoint({
 });
 
 /** Contracts of a paymaster, including those that a manifest made. */
-export function contractsOf(
+export function listContracts(
   { resources }: Pick<Tools, 'resources'>,
   paymaster: Paymaster,
 ): AsyncIterable<SmartContract> {
@@ -173,7 +173,7 @@ async function requireFree(
 ): Promise<void> {
   let count = 0;
   let isNamed = false;
-  for await (const contract of contractsOf(tools, paymaster)) {
+  for await (const contract of listContracts(tools, paymaster)) {
     if (isAt(contract, address)) throw addressExists();
     isNamed ||= contract.spec.name === name;
     count += 1;
@@ -186,7 +186,8 @@ async function requireFree(
 
 async function findContract(tools: Tools, paymaster: Paymaster, address: string): Promise<SmartContract> {
   const all: SmartContract[] = [];
-  for await (const contract of contractsOf(tools, paymaster)) if (isAt(contract, address)) all.push(contract);
+  for await (const contract of listContracts(tools, paymaster))
+    if (isAt(contract, address)) all.push(contract);
   const [found] = byAge(all);
   if (!found) throw contractNotFound();
   return found;
@@ -215,7 +216,7 @@ function isSameList(left: readonly string[] | undefined, right: readonly string[
   return left?.length === right.length && left.every((item, index) => item === right[index]);
 }
 
-function turnOf({ metadata }: Paymaster): string {
+function turnName({ metadata }: Paymaster): string {
   return `contracts of ${metadata.namespace ?? ''}/${metadata.name}`;
 }
 

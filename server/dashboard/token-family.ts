@@ -20,21 +20,21 @@ type HeldToken = {
 export type TokenFamily = ReadonlyMap<string, HeldToken>;
 
 /** At most so many tokens are below one, at all depths together. */
-export const mostBelow = 16;
+export const maxBelow = 16;
 
 /** `organisations`: those of the namespace; their tokens come before objects that name the same hash. */
-export function familyOf(
+export function gatherFamily(
   organisations: readonly Organisation[],
   tokens: readonly DashboardToken[],
 ): TokenFamily {
-  const ofObjects = tokens.filter(isLive).map(({ metadata, spec }) => heldOf(spec, metadata.uid));
+  const ofObjects = tokens.filter(isLive).map(({ metadata, spec }) => toHeldToken(spec, metadata.uid));
   const ofOrganisations = organisations
     .filter(isLive)
-    .flatMap(({ metadata, spec }) => spec.tokens?.map((token) => heldOf(token, metadata.uid)) ?? []);
+    .flatMap(({ metadata, spec }) => spec.tokens?.map((token) => toHeldToken(token, metadata.uid)) ?? []);
   return new Map([...ofObjects, ...ofOrganisations].map((held) => [held.sha256, held]));
 }
 
-function heldOf({ name, sha256, expiresAt, parent }: Omit<HeldToken, 'uid'>, uid: string): HeldToken {
+function toHeldToken({ name, sha256, expiresAt, parent }: Omit<HeldToken, 'uid'>, uid: string): HeldToken {
   return { name, sha256, uid, ...given({ expiresAt, parent }) };
 }
 
@@ -46,7 +46,7 @@ export function isLive({ metadata }: AnyResource): boolean {
 /** How a token has ended with one above it; undefined: it has not. `moved`: that one is held by another object now. */
 export type End = 'removed' | 'expired' | 'moved';
 
-export function endOf(token: HeldToken, family: TokenFamily, now: EpochMs): End | undefined {
+export function findEnd(token: HeldToken, family: TokenFamily, now: EpochMs): End | undefined {
   const passed = new Set<string>();
   let each = token;
   while (each.parent !== undefined) {
@@ -65,7 +65,7 @@ export function endOf(token: HeldToken, family: TokenFamily, now: EpochMs): End 
  * The tokens, of any organisations, that have ended for ever. One whose parent has moved to another object, as after a restore, may be
  * adopted; and where the Organisation is gone nothing of it is accepted, and nobody has the right to delete.
  */
-export function endedOf(
+export function listEnded(
   organisations: readonly Organisation[],
   tokens: readonly DashboardToken[],
   now: EpochMs,
@@ -75,10 +75,10 @@ export function endedOf(
     const made = all.filter(({ spec }) => spec.parent !== undefined);
     const own = holders.get(namespace) ?? [];
     if (made.length === 0 || !own.some(isLive)) return [];
-    const family = familyOf(own, all);
+    const family = gatherFamily(own, all);
     return made.filter(({ spec: { sha256 } }) => {
       const held = family.get(sha256);
-      const end = held && endOf(held, family, now);
+      const end = held && findEnd(held, family, now);
       return end === 'removed' || end === 'expired';
     });
   });
@@ -90,7 +90,7 @@ export function isExpired({ expiresAt }: Pick<HeldToken, 'expiresAt'>, now: Epoc
 }
 
 /** The token and those above it, as far as they are held. */
-export function lineOf(token: HeldToken, family: TokenFamily): readonly HeldToken[] {
+export function listLine(token: HeldToken, family: TokenFamily): readonly HeldToken[] {
   const line = new Set<HeldToken>();
   let each: HeldToken | undefined = token;
   while (each !== undefined && !line.has(each)) {
@@ -101,8 +101,8 @@ export function lineOf(token: HeldToken, family: TokenFamily): readonly HeldToke
 }
 
 /** Those below a token, at all depths. */
-export function belowOf({ sha256 }: Pick<HeldToken, 'sha256'>, family: TokenFamily): readonly HeldToken[] {
+export function listBelow({ sha256 }: Pick<HeldToken, 'sha256'>, family: TokenFamily): readonly HeldToken[] {
   return [...family.values()].filter(
-    (each) => each.sha256 !== sha256 && lineOf(each, family).some((above) => above.sha256 === sha256),
+    (each) => each.sha256 !== sha256 && listLine(each, family).some((above) => above.sha256 === sha256),
   );
 }

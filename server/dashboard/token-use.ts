@@ -27,21 +27,23 @@ export function createTokenUse({
       if (before !== undefined && now - before < hourMs) return;
       noted.set(sha256, now);
       void texts
-        .putText(nameOf(sha256), formatInstant(now), plusMs(now, keptMs))
+        .putText(tokenName(sha256), formatInstant(now), plusMs(now, keptMs))
         .catch(() => noted.delete(sha256));
     },
 
     /** By hash, of those that were used. Empty while the database is away. */
     async last(hashes: readonly string[]): Promise<ReadonlyMap<string, EpochMs>> {
       const found =
-        (await unlessUnavailable(texts.getTexts(hashes.map(nameOf)))) ?? new Map<string, string>();
-      const times = hashes.map((sha256) => [sha256, parseInstant(found.get(nameOf(sha256)) ?? '')] as const);
+        (await unlessUnavailable(texts.getTexts(hashes.map(tokenName)))) ?? new Map<string, string>();
+      const times = hashes.map(
+        (sha256) => [sha256, parseInstant(found.get(tokenName(sha256)) ?? '')] as const,
+      );
       return new Map(times.flatMap(([sha256, at]) => (at === undefined ? [] : [[sha256, at]])));
     },
   };
 }
 
 /** No paymasterId has a space. */
-function nameOf(sha256: string): string {
+function tokenName(sha256: string): string {
   return `token ${sha256}`;
 }

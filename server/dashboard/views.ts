@@ -1,6 +1,11 @@
 import type { Tenant } from '../../core/config/tenant.js';
-import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
-import { dataOf, listedType, policyKindOf } from '../../core/policy/derived.js';
+import {
+  deriveContractId,
+  deriveOrganisationId,
+  derivePaymasterId,
+  derivePolicyId,
+} from '../../core/config/ids.js';
+import { findPolicyData, listedType, findPolicyKind } from '../../core/policy/derived.js';
 import { createdByAnnotation, type ObjectMeta } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -23,7 +28,7 @@ export async function renderContract(tools: MethodsTool, call: PaymasterCall, co
 
 export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster: Paymaster) {
   return {
-    _id: policyIdOf(tenant, policy.metadata.name),
+    _id: derivePolicyId(tenant, policy.metadata.name),
     name: policy.spec.name,
     policyType: listedType(policy.spec),
     ...commonFields(tenant, policy, paymaster),
@@ -36,7 +41,7 @@ export async function renderContractPolicy(tools: MethodsTool, call: PaymasterCa
   const { address, whitelistedMethods, methods } = await renderContract(tools, call, contract);
   const { tenant } = call.principal;
   return {
-    _id: contractIdOf(tenant, contract.metadata.name),
+    _id: deriveContractId(tenant, contract.metadata.name),
     name: contract.spec.name,
     policyType: 'SMART_CONTRACT',
     ...commonFields(tenant, contract, call.paymaster),
@@ -49,12 +54,12 @@ export function paymasterIdOfCall({
   principal,
   paymaster,
 }: Pick<PaymasterCall, 'principal' | 'paymaster'>): string {
-  return paymasterIdOf(principal.tenant, paymaster.metadata.name);
+  return derivePaymasterId(principal.tenant, paymaster.metadata.name);
 }
 
 /** The `_id` of one of the caller's policies. */
 export function policyIdOfCall({ principal }: PaymasterCall, { metadata }: PaymasterPolicy): string {
-  return policyIdOf(principal.tenant, metadata.name);
+  return derivePolicyId(principal.tenant, metadata.name);
 }
 
 /** Annotation with the time at which the dashboard created an object, in milliseconds: API servers round `creationTimestamp` to seconds. */
@@ -73,8 +78,8 @@ function createdMs({ annotations, creationTimestamp }: ObjectMeta): number {
 }
 
 function policyData({ metadata, spec, status }: PaymasterPolicy): Readonly<Record<string, unknown>> {
-  const kind = policyKindOf(spec.policyType);
-  const data = kind && dataOf(spec, kind);
+  const kind = findPolicyKind(spec.policyType);
+  const data = kind && findPolicyData(spec, kind);
   // A store that checks nothing may hold a policy without its data.
   if (data === undefined) return {};
   return kind?.record.render({ metadata, spec: data, ...(status && { status }) }) ?? {};
@@ -82,8 +87,8 @@ function policyData({ metadata, spec, status }: PaymasterPolicy): Readonly<Recor
 
 function commonFields(tenant: Tenant, object: PaymasterPolicy | SmartContract, paymaster: Paymaster) {
   return {
-    organisationId: organisationIdOf(tenant),
-    paymasterId: paymasterIdOf(tenant, paymaster.metadata.name),
+    organisationId: deriveOrganisationId(tenant),
+    paymasterId: derivePaymasterId(tenant, paymaster.metadata.name),
     createdBy: createdBy(object.metadata),
     chainId: paymaster.spec.chainId,
     active: object.spec.active ?? true,

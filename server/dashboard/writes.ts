@@ -3,23 +3,23 @@ import { pause } from '../../adapters/timers.js';
 import { createTurns } from '../../adapters/turns.js';
 import { inTime } from '../../adapters/within-deadline.js';
 import type { Ambient } from '../../core/ambient.js';
-import { objectIdOf } from '../../core/config/ids.js';
+import { deriveObjectId } from '../../core/config/ids.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
 import type { ChangeLog, ChangeWrite } from '../../core/ledger/change.js';
 import type { ObjectNames } from '../../core/ledger/object-names.js';
 import { silentLogger } from '../../core/log.js';
 import { formatPath, type Tree } from '../../core/meta/field-tree.js';
-import { createdByAnnotation, formatKey, keyOf, type ObjectKey } from '../../core/meta/meta.js';
+import { createdByAnnotation, formatKey, objectKey, type ObjectKey } from '../../core/meta/meta.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
 import type { EventRecorder } from '../../core/resources/kubernetes-events.js';
 import {
   fieldsOfOthers,
   ownedFields,
-  ownersOf,
+  listOwners,
   type OwnedFields,
 } from '../../core/resources/managed-fields.js';
-import { changeOf, type Versions } from '../../core/resources/object-change.js';
+import { toChangeWrite, type Versions } from '../../core/resources/object-change.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
 import { wideningIn } from '../../core/resources/widening-fields.js';
 import { given } from '../../core/units/given.js';
@@ -104,7 +104,7 @@ export function createWrites(
       check?: (current: Resources[K]) => void,
     ): Promise<AnyResource> =>
       inTurn(kind, key, async () => {
-        const current = await present(kind, key);
+        const current = await requirePresent(kind, key);
         check?.(current);
         const declared = fieldsOfOthers(current, isOurs);
         if (declared.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, declared);
@@ -115,7 +115,7 @@ export function createWrites(
 
   function edit<K extends Kind>(kind: K, key: ObjectKey, plan: Edit<K>): Promise<Resources[K]> {
     return inTurn(kind, key, async () => {
-      const current = await present(kind, key);
+      const current = await requirePresent(kind, key);
       const owned = ownedFields<K>(current, dashboardManager);
       const fields = await plan(current, owned);
       if (fields === undefined) return current;
@@ -139,13 +139,13 @@ export function createWrites(
       const manager = owners.get(of);
       return manager === undefined ? [] : [{ field: formatPath(['spec', ...path]), manager }];
     });
-    if (lost.length > 0) throw fieldOwned(`${kind} ${formatKey(keyOf(current))}`, lost);
+    if (lost.length > 0) throw fieldOwned(`${kind} ${formatKey(objectKey(current))}`, lost);
   }
 
   /** Another manager that owns `active` of the object, or of one of this kind that belongs to it. */
   async function ownerOfActive(object: AnyResource, kind: Kind): Promise<string | undefined> {
     const among = (each: AnyResource): string | undefined =>
-      ownersOf(each, 'spec.active').find(({ manager }) => !isOurs(manager))?.manager;
+      listOwners(each, 'spec.active').find(({ manager }) => !isOurs(manager))?.manager;
     if (object.kind === kind) return among(object);
     const { namespace, name } = object.metadata;
     const fields = { 'spec.paymasterRef.name': name };
@@ -166,7 +166,7 @@ export function createWrites(
     }
   }
 
-  async function present<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K]> {
+  async function requirePresent<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K]> {
     const current = await resources.get(kind, key);
     if (!current) throw new DomainError('NOT_FOUND', `${kind} not found`);
     return current;
@@ -184,11 +184,11 @@ export function createDryWrites({
 
 /** Other replicas and the operator write too, each of them briefly: a conflict that lasts longer than this is a fault. */
 const retryMs = 10_000;
-const longestPauseMs = 200;
+const maxPauseMs = 200;
 
 async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + retryMs;
-  for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await attempt();
     } catch (error) {
@@ -213,7 +213,7 @@ export function declaredBy(object: AnyResource): string | undefined {
 }
 
 /** Fields of the spec that others than the dashboard keep as they are, by manager. */
-export function managersOf(object: AnyResource): readonly Managed[] {
+export function listManagers(object: AnyResource): readonly Managed[] {
   const byManager = Map.groupBy(fieldsOfOthers(object, isOurs), ({ manager }) => manager);
   return [...byManager].map(([manager, owned]) => ({
     manager,
@@ -252,10 +252,10 @@ export function recordedWrites(
 
   async function record(versions: Versions): Promise<void> {
     const object = versions.after ?? versions.before;
-    const write = changeOf(versions, { at: clock.now(), organisation: tenant, author });
-    events?.record({ object, type: 'Normal', reason: reasons[write.action], note: noteOf(write) });
+    const write = toChangeWrite(versions, { at: clock.now(), organisation: tenant, author });
+    events?.record({ object, type: 'Normal', reason: reasons[write.action], note: formatNote(write) });
     const late = () => new DomainError('UNAVAILABLE', 'the database does not answer in time');
-    const name = versions.after === undefined ? nameOf(tenant, object) : [];
+    const name = versions.after === undefined ? toObjectNames(tenant, object) : [];
     const kept = Promise.all([changes?.record(write), name.length > 0 && names?.keep(name)]);
     try {
       await inTime(patienceMs, kept, late);
@@ -291,11 +291,11 @@ export function recordedWrites(
 }
 
 /** Values are left out: who may read events may not be meant to read them. */
-function noteOf({ author, fields }: ChangeWrite): string {
+function formatNote({ author, fields }: ChangeWrite): string {
   return `By token ${author.name}, request ${author.requestId}: ${fields.map(({ field }) => field).join(', ')}`;
 }
 
-function nameOf(organisation: Tenant, { kind, metadata, spec }: AnyResource) {
+function toObjectNames(organisation: Tenant, { kind, metadata, spec }: AnyResource) {
   if (kind !== 'Paymaster' && kind !== 'PaymasterPolicy') return [];
-  return [{ organisation, kind, id: objectIdOf[kind](organisation, metadata.name), shown: spec.name }];
+  return [{ organisation, kind, id: deriveObjectId[kind](organisation, metadata.name), shown: spec.name }];
 }

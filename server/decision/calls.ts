@@ -3,7 +3,12 @@ import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
 import type { RequestFacts } from './facts.js';
 
 /** The calls that the operation of a request makes its account execute, by the rows that count for it. */
-export function callsOf({ chain, paymaster, profile, request: { op } }: RequestFacts): DecodedCalls {
+export function decodeRequestCalls({
+  chain,
+  paymaster,
+  profile,
+  request: { op },
+}: RequestFacts): DecodedCalls {
   const context = {
     account: op.sender,
     passesWholeOperation: entryPointRules[profile.entryPointVersion].passesWholeOperation,

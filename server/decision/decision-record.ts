@@ -14,9 +14,9 @@ import type { Case, Mode, Subject } from './step.js';
 export type DecisionRecords = ReturnType<typeof createDecisionRecords>;
 
 // Callers choose the number of calls, and hosts the text of a refusal: a record stays below 8 kB.
-const mostCalls = 32;
-const mostCallCharacters = 4_000;
-const longestDetail = 500;
+const maxCalls = 32;
+const maxCallCharacters = 4_000;
+const maxDetailLength = 500;
 
 export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly refusals: RefusalRecords }) {
   const { ids, refusals } = deps;
@@ -56,7 +56,7 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
         userOpHash,
         digest: promise.digest,
         ...decidedCalls(calls, paymaster.allowList),
-        factory: factoryOf(op),
+        factory: readFactory(op),
         usdPerNative,
         verdict,
         reason: undefined,
@@ -74,14 +74,14 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
     /** Nothing waits for it. */
     refused<C extends Case>(
       mode: Pick<Mode<never, C>, 'subject'>,
-      on: C,
+      gathered: C,
       { reason, detail, policyId }: Refusal,
       promised?: Promised,
     ): void {
-      const { tenant: organisation, paymasterId, chainId } = on.paymaster;
-      const subject = mode.subject(on);
+      const { tenant: organisation, paymasterId, chainId } = gathered.paymaster;
+      const subject = mode.subject(gathered);
       refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
-        ...aboutRequest(on, subject),
+        ...aboutRequest(gathered, subject),
         ...ids.next(),
         contract: subject.contract,
         fundingAddress: promised?.promise.fundingAddress,
@@ -93,10 +93,10 @@ export function createDecisionRecords(deps: { readonly ids: RecordIds; readonly 
         policies: withShadow(
           withCaller(
             policyId === undefined ? none : [{ policyId, effect: 'refused' }],
-            on.paymaster,
-            on.request,
+            gathered.paymaster,
+            gathered.request,
           ),
-          on.shadow.found,
+          gathered.shadow.found,
         ),
         maxCostWei: promised?.promise.prefundWei,
         validUntil: undefined,
@@ -149,7 +149,7 @@ function withShadow(policies: readonly DecidedPolicy[], found: readonly Refusal[
 /** A contract chooses the text with which it reverts: no control characters, and no halves of characters. */
 function cleanDetail(detail: string): string {
   return detail
-    .slice(0, longestDetail)
+    .slice(0, maxDetailLength)
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ');
 }
@@ -169,14 +169,14 @@ function aboutRequest({ paymaster, profile, request, usdPerNative }: Case, { mod
     sender: op.sender,
     nonce: op.nonce,
     ...decidedCalls(calls, paymaster.allowList),
-    factory: factoryOf(op),
+    factory: readFactory(op),
     usdPerNative,
     token,
   };
 }
 
 /** Where it exists, what a rule about factories sees of it. */
-function factoryOf({ initCode }: { readonly initCode: Hex }): Hex | undefined {
+function readFactory({ initCode }: { readonly initCode: Hex }): Hex | undefined {
   return initCode === '0x' ? undefined : `0x${initCode.slice(2, 42)}`;
 }
 
@@ -187,7 +187,7 @@ function decidedCalls(decoded: DecodedCalls, allowList: AllowList): Pick<Decisio
   for (const { target, selector } of decoded.calls) {
     const contract = allowList.kind === 'registered' ? findContract(allowList.contracts, target) : undefined;
     characters += 100 + (contract?.name.length ?? 0);
-    if (decided.length === mostCalls || characters > mostCallCharacters) break;
+    if (decided.length === maxCalls || characters > maxCallCharacters) break;
     // The compiled config knows methods by their selectors. One that it lists names itself; callers choose all others.
     if (contract === undefined) decided.push({ target, selector });
     else if (!hasSelector(contract, selector)) decided.push({ target, selector, contractId: contract.name });

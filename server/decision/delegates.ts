@@ -21,9 +21,9 @@ const designator = '0xef0100';
 
 export function createDelegates({ chains }: { readonly chains: Pick<Chains, 'get'> }): Delegates {
   const known = new LRUCache<string, { readonly delegate: AddressKey | undefined }>({ max: most });
-  const nameOf: (...asked: Parameters<Delegates['of']>) => string = ({ chain, head }, account) =>
+  const delegateKey: (...asked: Parameters<Delegates['of']>) => string = ({ chain, head }, account) =>
     `${chain.chainId} ${head.number} ${account}`;
-  const ask = shareInFlight(nameOf, async (name, { chain }, account) => {
+  const ask = shareInFlight(delegateKey, async (name, { chain }, account) => {
     const code = await chains.get({ ...chain.config, lane: 'simulations' }).code(account);
     const isDelegated = code.startsWith(designator) && code.length === designator.length + 40;
     const delegate = isDelegated ? addressKeyAt(code, 3) : undefined;
@@ -32,7 +32,7 @@ export function createDelegates({ chains }: { readonly chains: Pick<Chains, 'get
   });
   return {
     of(facts, account) {
-      const found = known.get(nameOf(facts, account));
+      const found = known.get(delegateKey(facts, account));
       return found === undefined ? ask(facts, account) : Promise.resolve(found.delegate);
     },
   };
@@ -42,7 +42,12 @@ export function createDelegates({ chains }: { readonly chains: Pick<Chains, 'get
 export function delegateOnChain<C extends RequestFacts>(delegates: Delegates): Step<C> {
   return step<C>(
     'delegate',
-    async (on) => decideDelegateOnChain(on.chain, on.profile, await delegates.of(on, on.request.op.sender)),
+    async (gathered) =>
+      decideDelegateOnChain(
+        gathered.chain,
+        gathered.profile,
+        await delegates.of(gathered, gathered.request.op.sender),
+      ),
     {
       isCostly: true,
       // The step of this name that reads an authorization is the one that is shown.

@@ -1,6 +1,6 @@
 import { clockSkew, type Head, type Heads } from '../../core/chain/heads.js';
 import type { DataFees } from '../../core/chain/data-fee/data-fees.js';
-import { type ErrorReason, type OtherReason, reasonOf } from '../../core/error-reasons.js';
+import { type ErrorReason, type OtherReason, asReason } from '../../core/error-reasons.js';
 import type { Prices } from '../../core/pricing/price-source.js';
 import { DomainError } from '../../core/errors.js';
 import { policiesEndAt } from '../../core/policy/derived.js';
@@ -32,14 +32,14 @@ export const maxHeadAgeMs = 15 * 60_000;
 /**
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing can be signed whatever the rules say,
  * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
- * `longestExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain, paymaster and policies.
+ * `maxExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain, paymaster and policies.
  */
 export function gatherFacts(
   { view, heads, dataFees, prices, clock }: FactDeps,
   served: ServedPaymaster,
   asked: SponsorRequest,
   mode: Mode,
-  longestExpirySeconds = Infinity,
+  maxExpirySeconds = Infinity,
 ) {
   const now = clock.now();
   const campaign = served.key?.campaign;
@@ -49,12 +49,12 @@ export function gatherFacts(
   if (view.isStale())
     throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for too long.');
   if (paymaster.notReady !== undefined)
-    throw notReady(reasonOf(paymaster.notReady.reason), paymaster.notReady.message);
+    throw notReady(asReason(paymaster.notReady.reason), paymaster.notReady.message);
 
   const chain = requireChain(view, paymaster);
   const profile = requireProfile(view, paymaster);
   if (profile.unusable !== undefined)
-    throw notReady(reasonOf(profile.unusable.reason), profile.unusable.message);
+    throw notReady(asReason(profile.unusable.reason), profile.unusable.message);
   const signer = profile.signer();
   if (signer === undefined)
     throw notReady('SIGNER_MISSING', `The signing key of version "${profile.version}" is not mounted here.`);
@@ -81,17 +81,17 @@ export function gatherFacts(
     /** The last reading of the chain's data fee, however old; undefined if nobody has read it. */
     dataReading: dataFees.get(paymaster.chainId),
     /** US dollars per 10^18 wei with 18 implied decimals, by the chain's own source; undefined: no price may be used. */
-    usdPerNative: dollarsOf(prices, chain),
+    usdPerNative: peekDollars(prices, chain),
     now,
     /** Nothing that is signed is valid later, in unix seconds; Infinity: no such bound. */
     lastSecond,
-    ...expiryOf(
+    ...chooseExpiry(
       request,
       Math.min(
         chain.maxExpirySeconds,
         profile.maxExpirySeconds,
         paymaster.maxExpirySeconds,
-        longestExpirySeconds,
+        maxExpirySeconds,
         Math.max(0, lastSecond - toSeconds(now)),
       ),
     ),
@@ -111,7 +111,7 @@ export function requireHead(heads: Heads, chainId: number, now: EpochMs): Head {
 }
 
 /** Too long an expiry is shortened, not refused: clients ask for a figure that their authors fixed. */
-function expiryOf({ expirySeconds: asked }: SponsorRequest, longest: number) {
+function chooseExpiry({ expirySeconds: asked }: SponsorRequest, longest: number) {
   const expirySeconds = Math.min(asked ?? defaultExpirySeconds, longest);
   return {
     expirySeconds,
@@ -121,7 +121,7 @@ function expiryOf({ expirySeconds: asked }: SponsorRequest, longest: number) {
 }
 
 /** US dollars per 10^18 wei with 18 implied decimals; undefined: no price may be used. */
-export function dollarsOf(
+export function peekDollars(
   prices: Pick<Prices, 'peek'>,
   chain: Pick<ServedChain, 'dollar'> | undefined,
 ): bigint | undefined {

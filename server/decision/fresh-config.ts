@@ -15,17 +15,17 @@ export function withFreshConfig<T>(
   attempt: (paymaster: ServedPaymaster) => Later<T | 'stale'>,
 ): Later<T> {
   return after<T | 'stale', T>(attempt(paymaster), (first) =>
-    first === 'stale' ? again(view, paymaster, attempt) : first,
+    first === 'stale' ? attemptAgain(view, paymaster, attempt) : first,
   );
 }
 
-async function again<T>(
+async function attemptAgain<T>(
   view: Pick<ConfigView, 'refresh'>,
   paymaster: ServedPaymaster,
   attempt: (paymaster: ServedPaymaster) => Later<T | 'stale'>,
 ): Promise<T> {
   const newer = await view.refresh(paymaster.paymasterId);
-  const second = newer === undefined ? 'stale' : await attempt(withKeyOf(paymaster, newer));
+  const second = newer === undefined ? 'stale' : await attempt(withSameKey(paymaster, newer));
   if (second !== 'stale') return second;
   throw new DomainError('UNAVAILABLE', 'The configuration of this paymaster is changing: try again.', {
     reason: 'CONFIG_BEHIND',
@@ -34,7 +34,7 @@ async function again<T>(
 }
 
 /** As the same key asks it. Throws KEY_UNKNOWN when that was revoked meanwhile: nothing may forget what it restricts. */
-function withKeyOf({ key }: ServedPaymaster, newer: ServedPaymaster): ServedPaymaster {
+function withSameKey({ key }: ServedPaymaster, newer: ServedPaymaster): ServedPaymaster {
   if (key === undefined) return newer;
   const narrowed = forKey(newer, key.sha256);
   if (narrowed.key !== undefined) return narrowed;

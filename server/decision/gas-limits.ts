@@ -1,10 +1,10 @@
 import { invalidInput, type Problem } from '../../core/errors.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EstimateRequest } from '../../core/userop/estimator.js';
-import { highestGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import { maxGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
-import { guardOf, type ServedChain, type ServedProfile } from '../view/served-chain.js';
+import { findGuard, type ServedChain, type ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { SponsorRequest } from './request.js';
 
@@ -177,6 +177,6 @@ export function estimateRequest(
     paymasterAndData,
     minVerificationGasLimit:
       paymasterAndData === undefined ? 0n : profile.layout.sponsorship.minVerificationGasLimit,
-    most: highestGasLimits(guardOf(chain, paymaster.gas), op),
+    most: maxGasLimits(findGuard(chain, paymaster.gas), op),
   };
 }

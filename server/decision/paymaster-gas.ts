@@ -12,12 +12,12 @@ const names = ['paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as co
  * The paymaster's gas limits to sign in mode SPONSORED: those that the operation has, from the least with which the contract works on,
  * else our own. Throws INVALID_INPUT for others where the caller keeps its own: it would send an operation whose hash we have not signed.
  */
-export function paymasterGasOf(
+export function choosePaymasterGas(
   { layout, options, paymasterGas: own }: Pick<ServedProfile, 'layout' | 'options' | 'paymasterGas'>,
   { op: { paymasterGas: given }, keepsPaymasterGas }: Pick<SponsorRequest, 'op' | 'keepsPaymasterGas'>,
 ): PaymasterGas {
   if (given === undefined) return own;
-  const least = layout.sponsorship.leastGas(options);
+  const least = layout.sponsorship.minGas(options);
   const signed = { ...own };
   const problems: Problem[] = [];
   for (const name of names) {

@@ -1,8 +1,8 @@
-import { mostAheadMs } from '../../core/config/fences.js';
+import { maxAheadMs } from '../../core/config/fences.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';
-import { sharesOf } from '../../core/policy/derived.js';
+import { listPolicyShares } from '../../core/policy/derived.js';
 import type { PolicyShare } from '../../core/policy/kind.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -19,9 +19,9 @@ import {
 } from '../../core/usage/reserve-request.js';
 import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
 import {
-  namesOf,
+  sharedNames,
   organisationPercent,
-  percentOf,
+  takePercent,
   type ServedChain,
   type ServedProfile,
 } from '../view/served-chain.js';
@@ -76,20 +76,20 @@ export function planReservation(
   const { contract } = promise;
   const { mode } = promise;
   const cost = countable(need.entryPoint);
-  const accounts = accountsOf(promised, cost);
+  const accounts = listAccounts(promised, cost);
   const standing = [liveHold(promised, capacity), ...shareHolds(promised, accounts)];
   const of = { chainId: paymaster.chainId, contract };
   const fixed = {
-    key: keyOf(promised),
+    key: toReservationKey(promised),
     promise,
     accounts,
     depositMaxAgeMs,
     ...(record === undefined ? {} : { record }),
   };
   return (now) => {
-    const fences = fencesOf(paymaster, chain, contract, now);
+    const fences = listFences(paymaster, chain, contract, now);
     const taking = { sender: op.sender, cost: { wei: need.entryPoint, usdPerNative }, now };
-    const limits = sharesOf(paymaster, mode, taking);
+    const limits = listPolicyShares(paymaster, mode, taking);
     if (mode === 'SPONSORED')
       return { ...fixed, fences, bars: [], limits, holds: [...standing, ...budgetHolds(paymaster, limits)] };
     const budget = profile.token?.lossBudget ?? gwei(0);
@@ -103,7 +103,7 @@ export function planReservation(
   };
 }
 
-export function keyOf({
+export function toReservationKey({
   paymaster,
   profile,
   op,
@@ -139,7 +139,7 @@ export function replanReservation(
     if (peeked === undefined || !takesTheSame(peeked.promised, promised) || hasTurned(peeked.request, now))
       return planReservation(promised, capacity, record)(now);
     const { paymaster, chain, promise } = promised;
-    const fences = fencesOf(paymaster, chain, promise.contract, now);
+    const fences = listFences(paymaster, chain, promise.contract, now);
     const plan = { ...peeked.request, promise, fences };
     return record === undefined ? plan : { ...plan, record };
   };
@@ -159,13 +159,13 @@ function takesTheSame(a: Promised, b: Promised): boolean {
 }
 
 /** Generations are times: a generation that is far in the future must not make every later config stale. */
-function fencesOf(
+function listFences(
   paymaster: ServedPaymaster,
   chain: ServedChain,
   contract: SignedPromise['contract'],
   now: EpochMs,
 ): readonly Fence[] {
-  const newest = now + mostAheadMs;
+  const newest = now + maxAheadMs;
   return [
     { id: paymaster.paymasterId, generation: Math.min(paymaster.configGeneration, newest) },
     { id: chainFence, generation: Math.min(chain.config.configGeneration, newest) },
@@ -175,7 +175,7 @@ function fencesOf(
 }
 
 /** The contract's EntryPoint deposit, then the balance inside the contract that is charged, if there is one. */
-function accountsOf({ promise, need }: Promised, cost: Gwei): readonly AccountShare[] {
+function listAccounts({ promise, need }: Promised, cost: Gwei): readonly AccountShare[] {
   const { contract, fundingAddress } = promise;
   const deposit: AccountShare = { contract, need: cost };
   if (need.funding === undefined || fundingAddress === undefined) return [deposit];
@@ -185,7 +185,7 @@ function accountsOf({ promise, need }: Promised, cost: Gwei): readonly AccountSh
 function liveHold({ chain, paymaster }: Promised, capacity: number): PlannedHold {
   return {
     bounds: 'live',
-    counter: namesOf(chain, paymaster).live,
+    counter: sharedNames(chain, paymaster).live,
     unit: 'COUNT',
     cost: 1,
     threshold: Math.min(maxLive, Math.floor(capacity / 5)),
@@ -212,7 +212,7 @@ function shareHolds(
   return [
     {
       bounds: 'share',
-      counter: namesOf(chain, paymaster).share(account),
+      counter: sharedNames(chain, paymaster).share(account),
       unit: 'NATIVE_ASSET',
       cost: account.need,
       threshold: { account: last, percent: organisationPercent(profile, paymaster.namespace) },
@@ -259,14 +259,14 @@ function exposureHolds(
   if (unsecured === 0n) return [];
   const { contract } = promise;
   const { namespace, chainId } = paymaster;
-  const names = namesOf(chain, paymaster).exposures(contract);
+  const names = sharedNames(chain, paymaster).exposures(contract);
   const percent = organisationPercent(profile, namespace);
   const hold = { unit: 'NATIVE_ASSET', cost: countable(unsecured) } as const;
   const part = (share: number): { readonly threshold: number; readonly admitsOneAlone: true } => ({
     threshold: share,
     admitsOneAlone: true,
   });
-  const ofOrganisation = percentOf(budget, percent);
+  const ofOrganisation = takePercent(budget, percent);
   return [
     {
       ...hold,
@@ -285,13 +285,13 @@ function exposureHolds(
       ...hold,
       bounds: 'paymaster',
       counter: names.paymaster,
-      ...part(percentOf(ofOrganisation, 50)),
+      ...part(takePercent(ofOrganisation, 50)),
     },
     {
       ...hold,
       bounds: 'account',
       counter: exposureCounter(contract, { sender: op.sender }),
-      ...part(percentOf(budget, 10)),
+      ...part(takePercent(budget, 10)),
     },
   ];
 }

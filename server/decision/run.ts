@@ -1,30 +1,33 @@
 import { remedyOfReason } from '../../core/error-reasons.js';
 import { isDomainError, type DomainError } from '../../core/errors.js';
 import { publishedError } from '../../core/published-error.js';
-import { pass, remedyOf } from '../../core/refusal.js';
+import { pass, refusalRemedy } from '../../core/refusal.js';
 import type { Outcome, Step } from './step.js';
 
 /** The first refusal, or a pass. Synchronous when no step waits. Throws what a step throws. */
-export function runToRefusal<C>(steps: readonly Step<C>[], on: C): Outcome | Promise<Outcome> {
+export function runToRefusal<C>(steps: readonly Step<C>[], gathered: C): Outcome | Promise<Outcome> {
   for (let index = 0; index < steps.length; index += 1) {
     const step = steps[index];
-    if (step === undefined || step.applies?.(on) === false || step.isSettled?.(on) === true) continue;
-    const outcome = step.decide(on);
-    if (outcome instanceof Promise) return goOn(outcome, steps.slice(index + 1), on);
+    if (step === undefined || step.applies?.(gathered) === false || step.isSettled?.(gathered) === true)
+      continue;
+    const outcome = step.decide(gathered);
+    if (outcome instanceof Promise) return goOn(outcome, steps.slice(index + 1), gathered);
     if (outcome === 'stale' || !outcome.pass) return outcome;
   }
   return pass;
 }
 
-async function goOn<C>(waiting: Promise<Outcome>, rest: readonly Step<C>[], on: C): Promise<Outcome> {
+async function goOn<C>(waiting: Promise<Outcome>, rest: readonly Step<C>[], gathered: C): Promise<Outcome> {
   const outcome = await waiting;
-  return outcome === 'stale' || !outcome.pass ? outcome : runToRefusal(rest, on);
+  return outcome === 'stale' || !outcome.pass ? outcome : runToRefusal(rest, gathered);
 }
 
 /** The steps for a wallet's first request: those before the first costly step that only need parts that the wallet has completed by then. */
 export function stepsOfStub<C>(steps: readonly Step<C>[]): readonly Step<C>[] {
   const costly = steps.findIndex(({ isCostly }) => isCostly);
-  return steps.slice(0, costly === -1 ? steps.length : costly).filter(({ isOfSigned }) => !isOfSigned);
+  return steps
+    .slice(0, costly === -1 ? steps.length : costly)
+    .filter(({ needsFinalOperation: isOfSigned }) => !isOfSigned);
 }
 
 /** One step of a decision, for people. */
@@ -50,20 +53,20 @@ export type Trace = {
 /** Runs all steps, also after a refusal. `unasked` gives, by step name, the reason why a step is skipped. */
 export async function runToEnd<C>(
   steps: readonly Step<C>[],
-  on: C,
+  gathered: C,
   unasked: Readonly<Record<string, string>> = {},
 ): Promise<Trace | 'stale'> {
   const shown: TraceStep[] = [];
   const undecided: string[] = [];
   let stoppedBy: TraceStep | undefined;
   for (const step of steps) {
-    if (step.applies?.(on) === false) continue;
+    if (step.applies?.(gathered) === false) continue;
     const { name, isEarly, isShadow } = step;
     if (stoppedBy === undefined && unasked[name] !== undefined && !isShadow) undecided.push(name);
-    const skipped = unasked[name] ?? step.lacks?.(on);
+    const skipped = unasked[name] ?? step.lacks?.(gathered);
     const traced =
       skipped === undefined
-        ? await trace(step, on)
+        ? await trace(step, gathered)
         : ({ step: name, verdict: 'skipped', detail: skipped } as const);
     if (traced === 'stale') {
       // A request that an earlier step refuses never gets to this step.
@@ -79,13 +82,13 @@ export async function runToEnd<C>(
   return { steps: shown, stoppedBy, undecided };
 }
 
-async function trace<C>({ name, decide }: Step<C>, on: C): Promise<TraceStep | 'stale'> {
+async function trace<C>({ name, decide }: Step<C>, gathered: C): Promise<TraceStep | 'stale'> {
   try {
-    const outcome = await decide(on);
+    const outcome = await decide(gathered);
     if (outcome === 'stale') return 'stale';
     if (outcome.pass) return { step: name, verdict: 'pass' };
     const { reason, detail } = outcome;
-    return { step: name, verdict: 'refuse', reason, detail, remedy: remedyOf(outcome) };
+    return { step: name, verdict: 'refuse', reason, detail, remedy: refusalRemedy(outcome) };
   } catch (error) {
     if (!isDomainError(error)) throw error;
     return traceError(name, error);

@@ -32,13 +32,13 @@ export type Step<C> = {
   /** The name that an explanation shows. */
   readonly name: string;
   /** Returns a promise only if it has to wait. Notes its findings in the case. Throws the error that the request is answered with. */
-  readonly decide: (on: C) => Outcome | Promise<Outcome>;
+  readonly decide: (gathered: C) => Outcome | Promise<Outcome>;
   /** False when there is nothing to decide. */
-  readonly applies: ((on: C) => boolean) | undefined;
+  readonly applies: ((gathered: C) => boolean) | undefined;
   /** True when an earlier step, or the reservation, checks the same: then only an explanation runs the step, for its figures. */
-  readonly isSettled: ((on: C) => boolean) | undefined;
+  readonly isSettled: ((gathered: C) => boolean) | undefined;
   /** For explanations only, which continue after a refusal: why the step cannot be decided; undefined if it can. */
-  readonly lacks: ((on: C) => string | undefined) | undefined;
+  readonly lacks: ((gathered: C) => string | undefined) | undefined;
   /** Checks before the first costly step what a later step of the same name checks again: shown only if it does not pass. */
   readonly isEarly: boolean;
   /** True when the step costs a node or a host something. */
@@ -46,7 +46,7 @@ export type Step<C> = {
   /** True when the step can refuse nothing, so nothing is undecided while it is not asked. */
   readonly isShadow: boolean;
   /** True when the step checks a part of the operation that a wallet completes only after it has got a stub. */
-  readonly isOfSigned: boolean;
+  readonly needsFinalOperation: boolean;
 };
 
 /** Gives every step all members, so that the loop over the steps sees one object shape. */
@@ -60,10 +60,10 @@ export function step<C>(
     isEarly = false,
     isCostly = false,
     isShadow = false,
-    isOfSigned = false,
+    needsFinalOperation = false,
   }: Partial<Omit<Step<C>, 'name' | 'decide'>> = {},
 ): Step<C> {
-  return { name, decide, applies, isSettled, lacks, isEarly, isCostly, isShadow, isOfSigned };
+  return { name, decide, applies, isSettled, lacks, isEarly, isCostly, isShadow, needsFinalOperation };
 }
 
 /** When signed data are valid, in unix seconds. */
@@ -81,12 +81,17 @@ export type Finalize<C extends Case, Terms extends Window> = {
   /** Steps that cost nothing: at most they wait for a fact that is not cached yet. */
   readonly steps: readonly Step<C>[];
   /** The draft of data that a commit has answered, with its window. Undefined for bytes that are not such data. */
-  readonly redraft: (on: C, op: FinalUserOperation, committed: Hex, now: EpochMs) => Draft<Terms> | undefined;
+  readonly redraft: (
+    gathered: C,
+    op: FinalUserOperation,
+    committed: Hex,
+    now: EpochMs,
+  ) => Draft<Terms> | undefined;
   /**
    * Simulates what may have changed on the chain since the commit, beside the validation of the account. Absent: nothing else
    * has to hold.
    */
-  readonly simulate?: (on: C, draft: Draft<Terms>) => Promise<Verdict>;
+  readonly simulate?: (gathered: C, draft: Draft<Terms>) => Promise<Verdict>;
 };
 
 /** What a mode tells records about an operation. */
@@ -105,11 +110,11 @@ export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   /** What a wallet's first request is asked on top of the steps that cost nothing, because its bundler would refuse it. */
   readonly stubSteps?: readonly Step<C>[];
   /** Hashes the data before the reservation: the reservation records the hash, and exactly this hash is signed. */
-  readonly draft: (on: C, op: FinalUserOperation, now: EpochMs) => Draft<Terms>;
-  readonly encode: (on: C, op: FinalUserOperation, terms: Terms, signature: Uint8Array) => Hex;
+  readonly draft: (gathered: C, op: FinalUserOperation, now: EpochMs) => Draft<Terms>;
+  readonly encode: (gathered: C, op: FinalUserOperation, terms: Terms, signature: Uint8Array) => Hex;
   /** Data of the final length and shape with a dummy signature. */
-  readonly stub: (on: C, now: EpochMs) => Hex;
-  readonly gas: (on: C) => PaymasterGas;
+  readonly stub: (gathered: C, now: EpochMs) => Hex;
+  readonly gas: (gathered: C) => PaymasterGas;
   /** For the records of decisions. */
-  readonly subject: (on: C) => Subject;
+  readonly subject: (gathered: C) => Subject;
 };

@@ -1,4 +1,4 @@
-import { unitNames, unitOf } from '../../core/usage/units.js';
+import { unitNames, unitRow } from '../../core/usage/units.js';
 import type { ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';
 import type { DecidingUsage } from '../../core/usage/usage-store.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
@@ -45,7 +45,9 @@ export function timeDependencies(
   const onHost = timed('webhook');
   const onPayment = timed('token-payment');
   const onAccount = timed('account-validation');
-  const taken = new Map(unitNames.map((unit) => [unit, limitsReserved.with({ unit: unitOf(unit).measure })]));
+  const taken = new Map(
+    unitNames.map((unit) => [unit, limitsReserved.with({ unit: unitRow(unit).measure })]),
+  );
   const count = ({ phase, limits }: ReserveRequest, { outcome }: ReserveResult): void => {
     // A commit signs nothing: its finalize counts.
     if (outcome === 'reserved' && phase?.kind !== 'commit')

@@ -9,12 +9,12 @@ import type { Case, Outcome } from './step.js';
 /** The outcome that a reservation of this promise would have now; notes the figures in the case. Throws UNAVAILABLE. */
 export async function peekUsage(
   usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>,
-  on: Case,
+  gathered: Case,
   promised: Promised,
 ): Promise<Outcome> {
   const peeked = await peek(usage, planReservation(promised, usage.capacity()));
-  on.usage = { ...peeked, promised };
-  return outcomeOf(on, peeked);
+  gathered.usage = { ...peeked, promised };
+  return toOutcome(gathered, peeked);
 }
 
 /** Whether some replica has served a newer config of the paymaster or the chain. Throws UNAVAILABLE. */
@@ -29,7 +29,7 @@ export async function isServedNewer(
 }
 
 /** The outcome for the store's answer; a refusal gets its text. */
-export function outcomeOf(
+export function toOutcome(
   { paymaster, shadow }: Pick<Case, 'paymaster' | 'shadow'>,
   { request, result }: Reserved<PlannedReservation>,
 ): Outcome {

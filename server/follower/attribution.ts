@@ -57,7 +57,7 @@ export type Candidate = {
 };
 
 /** Every promise for this operation on the contract that paid for it. */
-export function candidatesOf(
+export function listCandidates(
   operation: MinedOperation,
   reservations: readonly Reservation[],
 ): readonly Candidate[] {

@@ -9,7 +9,7 @@ import type { Refused, Scanner, Watched } from './scan.js';
 import { blockAt, connections, promisesFor, type Source } from './source.js';
 
 /** Blocks in which a follower looks for operations that the one before it waited for. */
-const mostLookedBack = 5_000;
+const maxLookedBack = 5_000;
 
 /** What a follower has passed and not read: operations, and blocks. Nothing but their own promises waits for them. */
 export class Backlog {
@@ -70,7 +70,7 @@ async function findWaiting(
   const points = history.points();
   const [newest, oldest] = [points[0], points.at(-1)];
   if (newest === undefined || oldest === undefined) return [];
-  const from = Math.max(oldest.blockNumber + 1, newest.blockNumber - mostLookedBack + 1);
+  const from = Math.max(oldest.blockNumber + 1, newest.blockNumber - maxLookedBack + 1);
   const mined = await scanner.operations(source.chain, wanted, from, newest.blockNumber, refused);
   const open = mined.filter((operation) => !history.hasEnded(operationId(operation)));
   if (open.length === 0) return [];
@@ -81,19 +81,19 @@ async function findWaiting(
 // What no node has shown about mined operations so far. Nothing waits for such an operation but its own promises.
 
 /** Tries after which an operation is settled without what could not be read. */
-export const mostTries = 8;
+export const maxTries = 8;
 /** Pause after the first try. It doubles with each try that counts, so eight of them take more than ten minutes. */
 const firstPauseMs = 5_000;
 /** An operation that was settled without is tried again, ever more rarely, until the pause would exceed this. */
-const longestPauseMs = 86_400_000;
+const maxPauseMs = 86_400_000;
 /** Operations that are tried again in one round: what a node is slow to refuse must not hold up the chain. */
 export const retriesAtOnce = 16;
 /** Most operations that wait. Further ones are settled at once without what could not be read. */
-const mostWaiting = 5_000;
+const maxWaiting = 5_000;
 
 /** The pause after so many tries that count. The last one is followed by one more at once, which ends the wait. */
 export function pauseAfter(tries: number): number {
-  return tries === mostTries ? 0 : firstPauseMs * 2 ** Math.max(0, tries - 1);
+  return tries === maxTries ? 0 : firstPauseMs * 2 ** Math.max(0, tries - 1);
 }
 
 /** What an operation was settled to without what could not be read. */
@@ -137,7 +137,7 @@ export class Unread {
   /** Whether there is still a try left before the operation is settled without. */
   mayWait(operation: MinedOperation): boolean {
     const item = this.#items.get(operationId(operation));
-    return item === undefined ? this.waiting < mostWaiting : item.tries < mostTries;
+    return item === undefined ? this.waiting < maxWaiting : item.tries < maxTries;
   }
 
   passed(operation: MinedOperation): Passed | undefined {
@@ -162,7 +162,7 @@ export class Unread {
   /** Another follower was waiting for it. */
   add(operation: MinedOperation, now: EpochMs): void {
     const id = operationId(operation);
-    if (this.waiting >= mostWaiting || this.#items.has(id)) return;
+    if (this.waiting >= maxWaiting || this.#items.has(id)) return;
     this.#items.set(id, { operation, isLate: false, attempts: 0, tries: 0, nextAt: now });
   }
 
@@ -173,7 +173,7 @@ export class Unread {
     const attempts = (known?.attempts ?? 0) + 1;
     const tries = (known?.tries ?? 0) + (counts ? 1 : 0);
     const pauseMs = pauseAfter(tries);
-    if (pauseMs > longestPauseMs) this.#items.delete(id);
+    if (pauseMs > maxPauseMs) this.#items.delete(id);
     else {
       const nextAt = (now + pauseMs) as EpochMs;
       this.#items.set(id, { ...known, operation, isLate, attempts, tries, nextAt });
@@ -188,9 +188,9 @@ export class Unread {
 
   /** The step has settled it without what could not be read. */
   pass(operation: MinedOperation, passed: Passed, now: EpochMs): void {
-    if (passed.ended.length + passed.charges.length === 0 || this.#items.size >= 2 * mostWaiting) return;
-    const nextAt = (now + firstPauseMs * 2 ** mostTries) as EpochMs;
-    const tries = mostTries + 1;
+    if (passed.ended.length + passed.charges.length === 0 || this.#items.size >= 2 * maxWaiting) return;
+    const nextAt = (now + firstPauseMs * 2 ** maxTries) as EpochMs;
+    const tries = maxTries + 1;
     this.#items.set(operationId(operation), { operation, isLate: false, attempts: 0, tries, nextAt, passed });
   }
 
@@ -218,7 +218,7 @@ type BlocksRead = {
 
 /**
  * Settled blocks of which no node has shown the events: a single query for one contract was refused, while others were answered. Their
- * operations settle when a node shows the block. After {@link mostTries} tries their promises end by their nonces, as those of hidden
+ * operations settle when a node shows the block. After {@link maxTries} tries their promises end by their nonces, as those of hidden
  * operations do.
  */
 class UnreadBlocks {
@@ -285,7 +285,7 @@ class UnreadBlocks {
   /** True when that was the last try. */
   #failed(block: number, counts: boolean, now: EpochMs): boolean {
     const { attempts, tries } = this.#blocks.get(block) ?? { attempts: 0, tries: 0 };
-    if (tries >= mostTries) return this.#blocks.delete(block);
+    if (tries >= maxTries) return this.#blocks.delete(block);
     const counted = tries + (counts ? 1 : 0);
     const nextAt = (now + pauseAfter(counted)) as EpochMs;
     this.#blocks.set(block, { attempts: attempts + 1, tries: counted, nextAt });

@@ -92,7 +92,7 @@ function ofDeposit(log: Log, contracts: ReadonlyMap<AddressKey, WatchedContract>
   if (toAddressKey(log.address) !== (contracts.get(contract)?.entryPoint ?? toAddressKey(log.address)))
     return [];
   const kind = withdrawn === undefined ? 'deposit' : 'withdrawal';
-  return [{ account: { contract }, kind, amount: withdrawn, ...placeOf(log) }];
+  return [{ account: { contract }, kind, amount: withdrawn, ...logPlace(log) }];
 }
 
 function ofBalance(log: Log): readonly BalanceEvent[] {
@@ -100,10 +100,10 @@ function ofBalance(log: Log): readonly BalanceEvent[] {
   if (event === undefined) return [];
   const { kind, wallet, amount } = event;
   const account = { contract: toAddressKey(log.address), fundingAddress: wallet };
-  return [{ account, kind, amount, ...placeOf(log) }];
+  return [{ account, kind, amount, ...logPlace(log) }];
 }
 
-function placeOf({ blockNumber, blockHash, transactionHash }: Log) {
+function logPlace({ blockNumber, blockHash, transactionHash }: Log) {
   return { blockNumber, blockHash, transactionHash };
 }
 

@@ -10,8 +10,8 @@ import { Backlog } from './backlog.js';
 import { endOfDeposits } from './balance-events.js';
 import { AccountsInUse, isOlderHead, stepBalances } from './balances.js';
 import { Connection } from './connection.js';
-import { continuityOf, passedTime, Rescan, takeBackStep, type ContinuityState } from './continuity.js';
-import { countOf, endedInStep, endedOf, History, negated } from './history.js';
+import { checkContinuity, passedTime, Rescan, takeBackStep, type ContinuityState } from './continuity.js';
+import { countEnded, endedInStep, findEnded, History, negated } from './history.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { MovementRecorder } from './movement-recorder.js';
 import { operationParts } from './movements.js';
@@ -21,13 +21,13 @@ import { idle, type ChainFollowerDeps, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
 import {
   chargesOfLoss,
-  joined,
+  joinLate,
   spentByPaymaster,
   unpaidIn,
   type Loss,
   type Unattributed,
 } from './settlement.js';
-import { blockAt, cursorOf, finalityUnknown, watched, type Source } from './source.js';
+import { blockAt, toCursor, finalityUnknown, gatherWatched, type Source } from './source.js';
 import {
   countTries,
   endOfStep,
@@ -121,7 +121,7 @@ export class ChainFollower {
     const isBehindHead = last.number < confirmed;
     const due = isBehindHead || expiredBefore === undefined ? [] : await this.#due(expiredBefore);
     const known = await usage.accounts(chainId);
-    const wanted = watched(source.contracts, known, this.#connection.entryPoints);
+    const wanted = gatherWatched(source.contracts, known, this.#connection.entryPoints);
     await this.#backlog.takeOver({ usage, source }, this.#history, this.#scanner, wanted, startedAt);
     const platformAccounts = this.#deps.platformAccounts();
     const contracts = new Set(source.contracts.keys());
@@ -169,7 +169,7 @@ export class ChainFollower {
     const later = await settleAgain(reading, ending.mined, ending.spent);
     const { corrected } = now;
     const reads = [now, again, later];
-    const { settled, losses, ambiguous, unattributed, ...others } = joined(
+    const { settled, losses, ambiguous, unattributed, ...others } = joinLate(
       ...reads.map(({ settlement }) => settlement),
     );
     // Most nodes have no balances for blocks far below the head; nothing is promised until the head is reached.
@@ -193,12 +193,12 @@ export class ChainFollower {
     if (strange.length > 0 && !isSameCursor(await usage.cursor(chainId), stored)) return idle;
     await suspendContracts(this.#deps, source, strange);
     const passedOver = new Set(now.passedOver);
-    const chargesOf = (loss: Loss): readonly Charge[] =>
+    const listCharges = (loss: Loss): readonly Charge[] =>
       chargesOfLoss(loss, { chainId, at: usage.now(), isProven: !passedOver.has(loss.operation) });
-    const charges = [...corrected.charges, ...losses.flatMap(chargesOf)];
+    const charges = [...corrected.charges, ...losses.flatMap(listCharges)];
     const forfeited = [...ending.forfeited, ...others.forfeited];
     const isNew = (operation: MinedOperation): boolean => !corrected.operations.has(operation);
-    const next = cursorOf(target);
+    const next = toCursor(target);
     const ends = { settled, released: others.released, expired: ending.released, forfeited };
     const decided = reads.flatMap((read) => read.decided);
     const recorded = await stepRecords(this.#deps, this.#movements, ends, {
@@ -241,19 +241,19 @@ export class ChainFollower {
       startedAt,
     );
     const waiting = failures.filter((failure) => unread.failed(failure, startedAt));
-    const partsOf = operationParts(settled, losses, ledger?.organisationOf ?? (() => ''));
+    const listParts = operationParts(settled, losses, ledger?.organisationOf ?? (() => ''));
     for (const operation of now.passedOver) {
-      const counted = losses.filter((loss) => loss.operation === operation).flatMap(chargesOf);
-      const passed = { ended: endedOf(operation, ended), charges: counted, parts: partsOf(operation) };
+      const counted = losses.filter((loss) => loss.operation === operation).flatMap(listCharges);
+      const passed = { ended: findEnded(operation, ended), charges: counted, parts: listParts(operation) };
       unread.pass(operation, passed, startedAt);
     }
     const withoutReading = reads.flatMap((read) => read.passedOver);
     reportStep(log, { losses, ambiguous, forfeited, waiting, withoutReading, passedBlocks });
     return {
       cursor: next,
-      settled: countOf(ended, 'settled'),
-      released: countOf(ended, 'released'),
-      forfeited: countOf(ended, 'forfeited'),
+      settled: countEnded(ended, 'settled'),
+      released: countEnded(ended, 'released'),
+      forfeited: countEnded(ended, 'forfeited'),
       ...unpaidIn(
         losses.filter(({ operation }) => isNew(operation)),
         source.contracts,
@@ -283,7 +283,7 @@ export class ChainFollower {
       this.#backlog.overtaken();
       this.#movements.rollBack(0);
     }
-    const state = await continuityOf(chain, stored, head, this.#history.points());
+    const state = await checkContinuity(chain, stored, head, this.#history.points());
     const at = { settledBlock: stored.blockNumber, head: head.number };
     // Logged once; after that the metric shows it.
     if (state === 'waiting' && !this.#isWaiting)

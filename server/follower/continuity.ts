@@ -34,7 +34,7 @@ export type ContinuityState = 'whole' | 'waiting' | 'broken';
  * shorter than the settled block, the follower waits until the chain is as long, or until its time is later. `points`: remembered
  * positions, newest first. Throws UNAVAILABLE.
  */
-export async function continuityOf(
+export async function checkContinuity(
   chain: Chain,
   stored: Cursor,
   head: Block,
@@ -76,7 +76,7 @@ async function stands(chain: Chain, cursor: Cursor, head: Block): Promise<boolea
 /** How far back to scan when we know no block that a reorganisation has left in the chain. */
 const blindRescanBlocks = 256;
 /** The longest expiry of any promise. For this long after a blind rescan, an operation that nobody has promised proves nothing. */
-const longestExpirySeconds = 86_400;
+const maxExpirySeconds = 86_400;
 
 /** Where a step begins that does not begin where another ended, and what is not known about its operations. */
 export class Rescan {
@@ -96,7 +96,7 @@ export class Rescan {
   ): number {
     if (stored === undefined) return confirmed + 1;
     const from = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
-    this.blindUntil = head.timestamp + longestExpirySeconds;
+    this.blindUntil = head.timestamp + maxExpirySeconds;
     this.through = Math.min(stored.blockNumber, head.number);
     log.warn('chain is scanned again from before the settled block', {
       settledBlock: stored.blockNumber,

@@ -6,14 +6,14 @@ import { isDomainError } from '../../core/errors.js';
 import type { TokenCharge } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
-import { tokensOwedOf, tokensOwedTopic } from '../../core/paymaster/token-charge.js';
+import { findTokensOwed, tokensOwedTopic } from '../../core/paymaster/token-charge.js';
 import { addressKeyAt, toAddressKey, addressTopic, type AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Reservation } from '../../core/usage/reservation.js';
 import {
   unreadable,
-  candidatesOf,
+  listCandidates,
   nothingAsked,
   hashedAs,
   provenBy,
@@ -25,7 +25,7 @@ import { byOperation, operationId, type MinedOperation } from './mined.js';
 import { connections, someAtOnce, type Source } from './source.js';
 
 /** After so many failures nothing else is read at this time: each may have taken as long as a call may take. */
-const mostFailures = 16;
+const maxFailures = 16;
 
 type EvidenceRead = {
   readonly evidenceOf: (operation: MinedOperation) => Evidence;
@@ -66,14 +66,15 @@ export async function readEvidence(
     const transaction = (operation: MinedOperation) =>
       (reading ??= shown(operation, (chain) => chain.transaction(transactionHash)));
     for (const operation of operations) {
-      const candidates = candidatesOf(operation, promised.get(operationId(operation)) ?? []);
+      const candidates = listCandidates(operation, promised.get(operationId(operation)) ?? []);
       const isHashed = hashedAs(operation, candidates).length > 0;
       const needsBytes = !isHashed && (asProof || candidates.length !== 1);
       const orIncomplete = <T>(read: T | undefined): T | undefined => {
         if (read === undefined && candidates.length > 0) incomplete.add(operation);
         return read;
       };
-      const readBytes = async () => bytesOf(source, operation, orIncomplete(await transaction(operation)));
+      const readBytes = async () =>
+        readPromiseBytes(source, operation, orIncomplete(await transaction(operation)));
       const readLogs = async () => orIncomplete(await readReports(operation));
       const reads = { readBytes, readLogs };
       found.set(operation, await readOne(source, operation, candidates, { needsBytes, ...reads }));
@@ -117,7 +118,7 @@ type Shown = <T>(
 function connectionReader(source: Source, attempt: (operation: MinedOperation) => number): Shown {
   let failures = 0;
   return async (operation, ask) => {
-    if (failures >= mostFailures) return undefined;
+    if (failures >= maxFailures) return undefined;
     for (const chain of connections(source, attempt(operation)))
       try {
         const answer = await ask(chain);
@@ -167,7 +168,11 @@ async function readReports(
 // From here on nothing is read: what the chain has shown about a mined operation becomes evidence.
 
 /** What the operation's transaction says about the promise that it carries. Undefined transaction: no node shows it. */
-function bytesOf(source: Source, operation: MinedOperation, transaction: Transaction | undefined): Bytes {
+function readPromiseBytes(
+  source: Source,
+  operation: MinedOperation,
+  transaction: Transaction | undefined,
+): Bytes {
   const { entryPoint, paymaster } = operation;
   if (transaction?.to === undefined || toAddressKey(transaction.to) !== entryPoint) return unreadable;
   const op = findInHandleOps(transaction.input, operation);
@@ -192,10 +197,10 @@ function evidenceOfLogs(
   logs: readonly Log[],
 ): Omit<Evidence, 'bytes'> {
   const { payer, taken } = reportedBy(operation, logs);
-  const charge = chargeOf(operation, logs);
+  const charge = findCharge(operation, logs);
   const mode = tokenCodecs.map((codec) => codec.modeOf(logs, operation)).find((one) => one !== undefined);
   const tokenPaid = knowsTokens(source, operation.paymaster) ? charge !== undefined : undefined;
-  const owed = tokensOwedOf(logs, operation);
+  const owed = findTokensOwed(logs, operation);
   return given({ payer, mode, tokenPaid, charge, owed, taken });
 }
 
@@ -247,7 +252,7 @@ function reportedBy(
 }
 
 /** The tokens that were paid, by the events of any layout, so that it also works for a contract that no profile names any longer. */
-function chargeOf(operation: MinedOperation, logs: readonly Log[]): TokenCharge | undefined {
+function findCharge(operation: MinedOperation, logs: readonly Log[]): TokenCharge | undefined {
   for (const codec of tokenCodecs) {
     const charge = codec.chargeOf(logs, operation);
     if (charge !== undefined) return charge;

@@ -49,9 +49,9 @@ export type Follower = ReturnType<typeof createFollower>;
 const pausesMs = { withoutConfirmations: 500, withConfirmations: 2_000 } as const;
 /** On a chain without a new block the store is asked as often as on chains with confirmations. */
 const quietMs = pausesMs.withConfirmations;
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 /** While the usage data are lost: somebody who accepts the loss waits for this. */
-const longestLostPauseMs = 5_000;
+const maxLostPauseMs = 5_000;
 const superviseMs = 250;
 /** How often a replica asks who follows a chain; the lease lasts ten seconds. */
 const leaseCheckMs = 2_000;
@@ -61,7 +61,7 @@ const patientFailures = 3;
 const rememberMs = 2_000;
 const maxRemembered = 10_000;
 /** Most URLs that a Chain lists. */
-const mostUrls = 16;
+const maxUrls = 16;
 
 type Followed = {
   readonly follower: ChainFollower;
@@ -86,13 +86,13 @@ export function createFollower(deps: FollowerDeps) {
   /** Loops of chains that were taken away, until they have ended. */
   const ending = new Set<Promise<void>>();
   const reads = new Map<string, { readonly at: number; readonly done: Promise<void> }>();
-  const readsOf = new ReadAllowance();
+  const readAllowance = new ReadAllowance();
   const meter = createFollowerMeter(deps.instruments, usage, clock);
   const progress = new Progress();
   let supervisor: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  function current(chainId: number) {
+  function requireChain(chainId: number) {
     const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
     if (config === undefined)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`, { reason: 'CHAIN_UNKNOWN' });
@@ -100,15 +100,15 @@ export function createFollower(deps: FollowerDeps) {
     const { rpc } = config;
     // Uses one URL at a time, in turn: one node may show what another hides.
     const elsewhere = (attempt: number): Chain =>
-      rpc.urls?.length === 1 ? chain : chains.get({ chainId, rpc, only: attempt % mostUrls });
+      rpc.urls?.length === 1 ? chain : chains.get({ chainId, rpc, only: attempt % maxUrls });
     return { config, chain, elsewhere };
   }
 
-  function acceptedLossOf(chainId: number): string | undefined {
+  function findAcceptedLoss(chainId: number): string | undefined {
     return deps.chainConfigs().find((candidate) => candidate.chainId === chainId)?.acceptedLoss;
   }
 
-  function pauseOf(chainId: number): number {
+  function choosePause(chainId: number): number {
     if (deps.pollMs !== undefined) return deps.pollMs;
     const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
     return config?.confirmations === 0 ? pausesMs.withoutConfirmations : pausesMs.withConfirmations;
@@ -119,7 +119,7 @@ export function createFollower(deps: FollowerDeps) {
     const follower = new ChainFollower({
       usage,
       chainId,
-      current: () => current(chainId),
+      current: () => requireChain(chainId),
       platformAccounts: () => deps.platformAccounts(chainId),
       ...(deps.ledger === undefined ? {} : { ledger: deps.ledger }),
       clock,
@@ -141,7 +141,7 @@ export function createFollower(deps: FollowerDeps) {
   async function run(state: Omit<Followed, 'loop'>, chainId: number, log: Logger): Promise<void> {
     const { signal } = state.cancel;
     while (!signal.aborted) {
-      let nextMs = pauseOf(chainId);
+      let nextMs = choosePause(chainId);
       let trouble: FollowingTrouble | undefined;
       try {
         const round = await step(state, chainId);
@@ -165,10 +165,10 @@ export function createFollower(deps: FollowerDeps) {
         meter.failure(chainId, state.follower.head);
         // Logged once; after that the metric and the age of the balances show it.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
-        const longestMs = isOfLoss(error) ? longestLostPauseMs : longestPauseMs;
-        nextMs = Math.min(longestMs, nextMs * 2 ** Math.min(state.failures, 10));
+        const maxMs = isOfLoss(error) ? maxLostPauseMs : maxPauseMs;
+        nextMs = Math.min(maxMs, nextMs * 2 ** Math.min(state.failures, 10));
       }
-      await look(chainId, state, trouble);
+      await compareWithHead(chainId, state, trouble);
       await pause(nextMs, signal);
     }
     progress.forget(chainId);
@@ -176,7 +176,7 @@ export function createFollower(deps: FollowerDeps) {
   }
 
   /** Compares the settled block with the head; without either nothing is known. */
-  async function look(
+  async function compareWithHead(
     chainId: number,
     state: Pick<Followed, 'follower' | 'failures' | 'lookedAt'>,
     trouble: FollowingTrouble | undefined,
@@ -230,7 +230,7 @@ export function createFollower(deps: FollowerDeps) {
       return round;
     } catch (error) {
       const isLost = isOfLoss(error);
-      if (isLost) await recovery.recover(chainId, acceptedLossOf(chainId));
+      if (isLost) await recovery.recover(chainId, findAcceptedLoss(chainId));
       // Another replica may reach a node that this one cannot.
       if (!isLost) {
         state.lease = { isMine: false, at: -Infinity };
@@ -316,7 +316,7 @@ export function createFollower(deps: FollowerDeps) {
       const now = clock.now();
       const last = reads.get(name);
       if (last !== undefined && now - last.at < rememberMs) return last.done;
-      readsOf.take(organisation, now);
+      readAllowance.take(organisation, now);
       if (reads.size >= maxRemembered) reads.clear();
       const done = state.follower.ensureAccount(account);
       reads.set(name, { at: now, done });

@@ -10,7 +10,7 @@ import { contractLosses } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ReportBoard } from '../ops/report-board.js';
 import type { ConfigView } from '../view/config-view.js';
-import { organisationPercent, percentOf, servesByDefault, type ServedChain } from '../view/served-chain.js';
+import { organisationPercent, takePercent, servesByDefault, type ServedChain } from '../view/served-chain.js';
 import { inUseMs } from './meter.js';
 
 const lookEveryMs = 5_000;
@@ -37,7 +37,7 @@ type Left = { readonly subject: string; readonly trouble: FundsTrouble; readonly
 export function createFundsWatch({ usage, board, view, clock }: FundsWatchDeps) {
   const lookedAt = new Map<number, EpochMs>();
 
-  async function look(chain: ServedChain, fee: bigint): Promise<void> {
+  async function checkFunds(chain: ServedChain, fee: bigint): Promise<void> {
     const accounts = await usage.accounts(chain.chainId);
     for (const { subject, trouble, left } of [
       ...accountsLeft(chain, accounts, usage.now()),
@@ -62,10 +62,10 @@ export function createFundsWatch({ usage, board, view, clock }: FundsWatchDeps) 
       ...losses,
     ]);
     const states = await usage.counters(chain.chainId, asked);
-    const stateOf = new Map(asked.map(({ counter }, index) => [counter, states[index]]));
+    const stateByCounter = new Map(asked.map(({ counter }, index) => [counter, states[index]]));
     return bounds.map(({ subject, trouble, counter, most, losses = [] }) => {
-      const reserved = stateOf.get(counter)?.reserved ?? 0;
-      const lost = losses.reduce((sum, of) => sum + (stateOf.get(of.counter)?.used ?? 0), 0);
+      const reserved = stateByCounter.get(counter)?.reserved ?? 0;
+      const lost = losses.reduce((sum, of) => sum + (stateByCounter.get(of.counter)?.used ?? 0), 0);
       // Of a share of which nothing is promised one operation passes, whatever it costs.
       const left = reserved === 0 && trouble === 'ShareFull' ? Infinity : most - reserved - lost;
       return { subject, trouble, left: bounded(left) };
@@ -80,7 +80,7 @@ export function createFundsWatch({ usage, board, view, clock }: FundsWatchDeps) 
       if (chain === undefined || head === undefined || now - (lookedAt.get(chainId) ?? 0) < lookEveryMs)
         return;
       lookedAt.set(chainId, now);
-      await look(chain, head.baseFeePerGas + head.priorityFeePerGas);
+      await checkFunds(chain, head.baseFeePerGas + head.priorityFeePerGas);
     },
   };
 }
@@ -134,7 +134,7 @@ function sharesOn(
           subject: fundsSubject(chainId, account, { organisation }),
           trouble: 'ShareFull' as const,
           counter: shareCounter(account, organisation),
-          most: percentOf(balance, percent),
+          most: takePercent(balance, percent),
         },
       ];
     });

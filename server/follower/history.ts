@@ -1,8 +1,8 @@
 import type { Gwei } from '../../core/units/wei.js';
 import type { Charge, Cursor, TakenStep, EndedReservation } from '../../core/usage/follower-step.js';
 import type { Reservation, OperationId } from '../../core/usage/reservation.js';
-import { mostTakenEndings, mostTakenSteps } from '../../core/usage/taken-step.js';
-import { unitOf, type Unit } from '../../core/usage/units.js';
+import { maxTakenEndings, maxTakenSteps } from '../../core/usage/taken-step.js';
+import { unitRow, type Unit } from '../../core/usage/units.js';
 import { operationId, reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
 
@@ -48,7 +48,7 @@ export class History {
       this.#steps.push({ cursor, ended: [...last.ended, ...ended], undo: [...last.undo, ...undo] });
     } else this.#steps.push({ cursor, ended, undo });
     this.#ended += ended.length;
-    while (this.#steps.length > mostTakenSteps || (this.#ended > mostTakenEndings && this.#steps.length > 1))
+    while (this.#steps.length > maxTakenSteps || (this.#ended > maxTakenEndings && this.#steps.length > 1))
       this.#ended -= this.#steps.shift()?.ended.length ?? 0;
   }
 
@@ -100,10 +100,10 @@ function isAfter({ blockNumber }: Cursor, common: Cursor | undefined): boolean {
 }
 
 function givenBack({ reservation, undo }: Ended): number {
-  const gweiOf = (amounts: readonly { readonly unit: Unit; readonly amount: number }[]): number =>
-    amounts.reduce((sum, { unit, amount }) => sum + (unitOf(unit).measure === 'gwei' ? amount : 0), 0);
+  const sumGwei = (amounts: readonly { readonly unit: Unit; readonly amount: number }[]): number =>
+    amounts.reduce((sum, { unit, amount }) => sum + (unitRow(unit).measure === 'gwei' ? amount : 0), 0);
   const reserved = reservation.limits.map(({ unit, cost }) => ({ unit, amount: cost }));
-  return gweiOf(reserved) + gweiOf(undo);
+  return sumGwei(reserved) + sumGwei(undo);
 }
 
 // The reverse of what a step counts, for the case that a reorganisation removes its blocks.
@@ -135,18 +135,18 @@ export function endedInStep(
   const unspent = new Set(released.map(({ key }) => reservationId(key)));
   return ended.map((reservation): Ended => {
     const id = reservationId(reservation.key);
-    if (costs.has(id)) return { reservation, how: 'settled', undo: undoOf(reservation, costs.get(id)) };
+    if (costs.has(id)) return { reservation, how: 'settled', undo: undoCharges(reservation, costs.get(id)) };
     if (unspent.has(id)) return { reservation, how: 'released', undo: [] };
-    return { reservation, how: 'forfeited', undo: undoOf(reservation, Infinity) };
+    return { reservation, how: 'forfeited', undo: undoCharges(reservation, Infinity) };
   });
 }
 
-export function countOf(ended: readonly Ended[], how: Ended['how']): number {
+export function countEnded(ended: readonly Ended[], how: Ended['how']): number {
   return ended.filter((one) => one.how === how).length;
 }
 
 /** Those of one operation. */
-export function endedOf(operation: OperationId, ended: readonly Ended[]): readonly Ended[] {
+export function findEnded(operation: OperationId, ended: readonly Ended[]): readonly Ended[] {
   return ended.filter(({ reservation }) => operationId(reservation.key) === operationId(operation));
 }
 
@@ -154,7 +154,7 @@ export function endedOf(operation: OperationId, ended: readonly Ended[]): readon
 export function endedIn(ended: readonly EndedReservation[]): readonly Ended[] {
   return ended.map(({ reservation, how, actualCost }) => {
     const spent = { settled: actualCost, released: undefined, forfeited: Infinity }[how];
-    return { reservation, how, undo: undoOf(reservation, spent) };
+    return { reservation, how, undo: undoCharges(reservation, spent) };
   });
 }
 
@@ -163,12 +163,12 @@ export function negated(charges: readonly Charge[]): readonly Charge[] {
 }
 
 /** Undefined cost: nothing was spent. */
-function undoOf({ limits }: Reservation, actualCost: Gwei | number | undefined): readonly Charge[] {
+function undoCharges({ limits }: Reservation, actualCost: Gwei | number | undefined): readonly Charge[] {
   if (actualCost === undefined) return [];
   return limits.map(({ counter, unit, until, ...taken }) => ({
     counter,
     unit,
     until,
-    amount: -unitOf(unit).spent(taken, actualCost),
+    amount: -unitRow(unit).spent(taken, actualCost),
   }));
 }

@@ -35,7 +35,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
   const chains = new Map<number, Told>();
   let isStopped = false;
 
-  function toldOf(chainId: number): Told {
+  function ensureTold(chainId: number): Told {
     const present = chains.get(chainId);
     if (present !== undefined) return present;
     const never = Number.NEGATIVE_INFINITY as EpochMs;
@@ -50,7 +50,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
     return told;
   }
 
-  async function look(chainId: number, told: Told): Promise<void> {
+  async function reportLosses(chainId: number, told: Told): Promise<void> {
     const served = chain(chainId);
     if (served === undefined) return;
     try {
@@ -76,12 +76,12 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
   return {
     /** Called after each round of a chain that this replica follows. Checks losses from time to time, and at once after a loss; never throws. */
     followed(chainId: number, { unpaid }: { readonly unpaid: number }): void {
-      const told = toldOf(chainId);
+      const told = ensureTold(chainId);
       const now = clock.now();
       if (isStopped || told.flight !== undefined) return;
       if (unpaid === 0 && now - told.lookedAt < lookEveryMs) return;
       told.lookedAt = now;
-      told.flight = look(chainId, told).finally(() => (told.flight = undefined));
+      told.flight = reportLosses(chainId, told).finally(() => (told.flight = undefined));
     },
     /** Resolves when no report is in progress; nothing is reported afterwards. May be called twice. */
     async stop(): Promise<void> {

@@ -70,7 +70,7 @@ export function createFollowerMeter(
           .with({ chain, account })
           .set(balances.reduce((least, balance) => Math.min(least, balance), Infinity));
         instruments.totalDeposit.with({ chain, account }).set(sum(balances));
-        instruments.reservedDeposit.with({ chain, account }).set(sum(group.map(reservedOf)));
+        instruments.reservedDeposit.with({ chain, account }).set(sum(group.map(readReserved)));
       }
     },
     failure(chainId: number, head: Head | undefined): void {
@@ -80,7 +80,7 @@ export function createFollowerMeter(
   };
 }
 
-function reservedOf({ reserved }: AccountBalance): number {
+function readReserved({ reserved }: AccountBalance): number {
   return reserved;
 }
 

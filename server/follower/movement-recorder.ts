@@ -12,13 +12,13 @@ import { noEvents, type BalanceEvent, type Blocks } from './balance-events.js';
 import type { MinedOperation } from './mined.js';
 import { operationId } from './mined.js';
 import {
-  keepersOf,
-  movementOf,
+  mapKeepers,
+  toMovement,
   negatedParts,
   operationParts,
   partOfEvent,
   solved,
-  sumsOf,
+  sumParts,
   unpromisedParts,
   unreportedCharges,
   type Part,
@@ -27,8 +27,8 @@ import {
 import type { ChainFollowerDeps, FollowerLedger } from './round.js';
 import type { Watched } from './scan.js';
 import type { Settled, Loss } from './settlement.js';
-import { someAtOnce, timeOf, balanceCall, blockAt, connections, type Source } from './source.js';
-import { holesOf, Uncovered, type StepEvents } from './uncovered.js';
+import { someAtOnce, blockTime, balanceCall, blockAt, connections, type Source } from './source.js';
+import { listHoles, Uncovered, type StepEvents } from './uncovered.js';
 
 /** What a step knows when its movements are recorded. */
 export type MovementStep = {
@@ -55,7 +55,7 @@ export type MovementStep = {
 };
 
 /** Balances that one step works out from the state of its blocks. */
-const mostSolved = 100;
+const maxSolved = 100;
 
 /** Records what changed the balances of the watched accounts, and the balances themselves. */
 export class MovementRecorder {
@@ -78,11 +78,11 @@ export class MovementRecorder {
   /** Reads what the events do not say. No record where there is nothing to say. Throws UNAVAILABLE. */
   async record(step: MovementStep): Promise<readonly AddedRecord[]> {
     const { source, wanted, ledger, from, target, previous, paid } = step;
-    const accounts = accountsOf(step);
+    const accounts = listAccounts(step);
     const names = new Set(accounts.map(accountName));
     const isOurs = ({ account }: BalanceEvent): boolean => names.has(accountName(account));
-    const keepers = keepersOf(step.settled, ledger.organisationOf);
-    const partsOf = operationParts(step.settled, step.losses, ledger.organisationOf);
+    const keepers = mapKeepers(step.settled, ledger.organisationOf);
+    const listParts = operationParts(step.settled, step.losses, ledger.organisationOf);
     const operations = ofWatched(step);
     const within = operations.filter(({ blockNumber }) => blockNumber >= from);
     const events = paid.events.filter((event) => isOurs(event) && event.blockNumber <= target.number);
@@ -92,13 +92,13 @@ export class MovementRecorder {
       return keeper === undefined ? [] : [{ operation, keeper }];
     });
     const shown = kept.filter(({ operation }) => !unread.has(operation.blockNumber));
-    const sums = sumsOf(
-      [...within.flatMap(partsOf), ...events.map(partOfEvent), ...unreportedCharges(shown, events)],
+    const sums = sumParts(
+      [...within.flatMap(listParts), ...events.map(partOfEvent), ...unreportedCharges(shown, events)],
       -1,
     );
     // Events of blocks that earlier steps have settled without them.
     const late = paid.late?.events.filter(isOurs) ?? [];
-    const lateSums = sumsOf(
+    const lateSums = sumParts(
       [...late.map(partOfEvent), ...unreportedCharges(paid.late?.kept ?? [], late)],
       -2,
     );
@@ -107,7 +107,7 @@ export class MovementRecorder {
       .filter((operation) => operation.blockNumber < from && step.late.has(operation))
       .flatMap((operation) => {
         const before = step.before(operation) ?? unpromisedParts(operation);
-        return sumsOf([...negatedParts(before), ...partsOf(operation)], operation.logIndex);
+        return sumParts([...negatedParts(before), ...listParts(operation)], operation.logIndex);
       })
       .filter(({ amountWei }) => amountWei !== 0n);
     const all = [
@@ -121,14 +121,16 @@ export class MovementRecorder {
       chainId: source.chainId,
       ...(previous === undefined ? { after: from - 1 } : {}),
       movements: [
-        ...all.map((sum) => movementOf(sum, timeOf(step.blockOf(sum.blockNumber)))),
+        ...all.map((sum) => toMovement(sum, blockTime(step.blockOf(sum.blockNumber)))),
         ...(await edges(step, accounts)),
         ...(await this.#firstSeen(step, accounts)),
       ],
       covered: wanted.contracts.flatMap((contract) =>
         [
-          ...(paid.late === undefined ? [] : rangesOf(paid.late.hole.from, paid.late.to, paid.late.refused)),
-          ...rangesOf(from, target.number, [...step.refused, ...unread]),
+          ...(paid.late === undefined
+            ? []
+            : splitRanges(paid.late.hole.from, paid.late.to, paid.late.refused)),
+          ...splitRanges(from, target.number, [...step.refused, ...unread]),
         ].map((range) => ({ contract, ...range })),
       ),
     };
@@ -136,7 +138,7 @@ export class MovementRecorder {
     const refused = [...unread].filter((block) => !hidden.has(block));
     this.#afterwards = (now) => {
       if (previous === undefined) this.#uncovered.rollBack(from - 1);
-      this.#uncovered.taken(paid, holesOf(refused, sums, kept, now), corrections, now);
+      this.#uncovered.taken(paid, listHoles(refused, sums, kept, now), corrections, now);
     };
     const isEmpty = record.after === undefined && record.movements.length + record.covered.length === 0;
     return isEmpty ? [] : [{ reservation: undefined, record }];
@@ -160,7 +162,7 @@ export class MovementRecorder {
     const balances = await readBalances(source, unseen, target);
     if (balances === undefined) return [];
     for (const account of unseen) this.#seen.add(accountName(account));
-    return balanceMovements(unseen, balances, 'seen', target.number, timeOf(target));
+    return balanceMovements(unseen, balances, 'seen', target.number, blockTime(target));
   }
 }
 
@@ -171,7 +173,7 @@ export function movementsTakenBack({ ids }: FollowerLedger, chainId: number, aft
 }
 
 /** Deposits of the watched contracts, and the balances inside them that may pay. */
-function accountsOf({ source, ledger, platformAccounts }: MovementStep): readonly AccountId[] {
+function listAccounts({ source, ledger, platformAccounts }: MovementStep): readonly AccountId[] {
   const accounts = new Map<string, AccountId>();
   for (const contract of source.contracts.keys()) accounts.set(accountName({ contract }), { contract });
   for (const account of [...platformAccounts, ...(ledger.wallets?.(source.chainId) ?? [])])
@@ -193,7 +195,7 @@ function ofWatched({ source, wanted, mined, settled }: MovementStep): readonly M
 }
 
 /** The blocks from `from` to `to` without the refused ones. */
-function rangesOf(from: number, to: number, refused: readonly number[]) {
+function splitRanges(from: number, to: number, refused: readonly number[]) {
   const ranges: Pick<CoveredBlocks, 'fromBlock' | 'toBlock'>[] = [];
   let next = from;
   for (const hole of [...new Set(refused), to + 1].toSorted((a, b) => a - b)) {
@@ -210,7 +212,7 @@ async function solveAll(
   sums: readonly Sum[],
   known: readonly Sum[] = [],
 ): Promise<readonly Sum[]> {
-  const open = sums.filter(({ isWhole }) => !isWhole).slice(0, mostSolved);
+  const open = sums.filter(({ isWhole }) => !isWhole).slice(0, maxSolved);
   const asked = new Map<Hex, AccountId[]>();
   for (const { account, blockNumber, blockHash } of open)
     for (const hash of [blockOf(blockNumber).parentHash, blockHash])
@@ -220,14 +222,14 @@ async function solveAll(
     const words = await readBalances(source, accounts, { hash });
     accounts.forEach((account, index) => balances.set(`${hash} ${accountName(account)}`, words?.[index]));
   });
-  const changeOf = ({ account, blockNumber, blockHash }: Sum): bigint | undefined => {
+  const findChange = ({ account, blockNumber, blockHash }: Sum): bigint | undefined => {
     const [was, is] = [blockOf(blockNumber).parentHash, blockHash].map((hash) =>
       balances.get(`${hash} ${accountName(account)}`),
     );
     return was === undefined || is === undefined ? undefined : is - was;
   };
   return sums.map((sum) => {
-    const change = sum.isWhole ? undefined : changeOf(sum);
+    const change = sum.isWhole ? undefined : findChange(sum);
     return change === undefined ? sum : solved(sum, [...known, ...sums], change);
   });
 }
@@ -237,16 +239,16 @@ async function edges(
   { source, from, target, previous }: MovementStep,
   accounts: readonly AccountId[],
 ): Promise<readonly Movement[]> {
-  const month = startOf(timeOf(target), 'month');
+  const month = startOf(blockTime(target), 'month');
   if (from > target.number || from === 0) return [];
   if (previous !== undefined && toMs(previous.timestamp) >= month) return [];
   let before = await blockAt(source, from - 1);
-  if (timeOf(before) >= month) return [];
+  if (blockTime(before) >= month) return [];
   // The last block before the month, between one that is and one that is not.
   let after = target;
   while (after.number - before.number > 1) {
     const middle = await blockAt(source, Math.floor((before.number + after.number) / 2));
-    if (timeOf(middle) < month) before = middle;
+    if (blockTime(middle) < month) before = middle;
     else after = middle;
   }
   const balances = await readBalances(source, accounts, before);

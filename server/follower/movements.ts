@@ -23,7 +23,7 @@ export type Keeper = {
 };
 
 /** By operation. An operation that settles several reservations counts for the first of them, as in the sums of usage. */
-export function keepersOf(
+export function mapKeepers(
   settled: readonly Pick<Settled, 'reservation' | 'operation'>[],
   organisationOf: (paymasterId: string) => string,
 ): ReadonlyMap<string, Keeper> {
@@ -32,13 +32,13 @@ export function keepersOf(
     const name = operationId(operation);
     if (keepers.has(name)) continue;
     const { paymasterId } = reservation.key;
-    const wallet = walletOf(reservation, operation);
+    const wallet = findWallet(reservation, operation);
     keepers.set(name, { organisation: organisationOf(paymasterId), paymasterId, wallet });
   }
   return keepers;
 }
 
-function walletOf({ accounts }: Reservation, { paymaster }: MinedOperation): AccountId | undefined {
+function findWallet({ accounts }: Reservation, { paymaster }: MinedOperation): AccountId | undefined {
   const paid = accounts.find(
     ({ contract, fundingAddress }) => contract === paymaster && fundingAddress !== undefined,
   );
@@ -49,11 +49,11 @@ function walletOf({ accounts }: Reservation, { paymaster }: MinedOperation): Acc
 
 /** What each operation took, by how a step has settled it. */
 export function operationParts(
-  settled: Parameters<typeof keepersOf>[0],
+  settled: Parameters<typeof mapKeepers>[0],
   losses: readonly Loss[],
   organisationOf: (paymasterId: string) => string,
 ): (operation: MinedOperation) => readonly Part[] {
-  const keepers = keepersOf(settled, organisationOf);
+  const keepers = mapKeepers(settled, organisationOf);
   const lost = lossesByOperation(losses);
   return (operation) => {
     const name = operationId(operation);
@@ -126,7 +126,7 @@ export function negatedParts(parts: readonly Part[]): readonly Part[] {
 export type Sum = Part & { readonly isWhole: boolean; readonly logIndex: number };
 
 /** One for each account, block, kind and paymaster. */
-export function sumsOf(parts: readonly Part[], logIndex: number): readonly Sum[] {
+export function sumParts(parts: readonly Part[], logIndex: number): readonly Sum[] {
   const sums = new Map<string, Sum>();
   for (const part of parts) {
     const { account, blockNumber, kind, paymasterId, amountWei, count } = part;
@@ -156,19 +156,19 @@ const signs: Readonly<Record<Exclude<MovementKind, 'edge' | 'seen'>, bigint>> = 
 export function solved(sum: Sum, all: readonly Sum[], change: bigint): Sum {
   const known = all
     .filter((other) => other !== sum && isBeside(other, sum))
-    .reduce((total, { kind, amountWei }) => total + signOf(kind) * (amountWei ?? 0n), 0n);
-  return { ...sum, amountWei: signOf(sum.kind) * (change - known), isWhole: true };
+    .reduce((total, { kind, amountWei }) => total + kindSign(kind) * (amountWei ?? 0n), 0n);
+  return { ...sum, amountWei: kindSign(sum.kind) * (change - known), isWhole: true };
 }
 
 function isBeside(one: Sum, other: Sum): boolean {
   return one.blockNumber === other.blockNumber && accountName(one.account) === accountName(other.account);
 }
 
-function signOf(kind: MovementKind): bigint {
+function kindSign(kind: MovementKind): bigint {
   return kind === 'edge' || kind === 'seen' ? 0n : signs[kind];
 }
 
-export function movementOf(sum: Sum, at: EpochMs): Movement {
+export function toMovement(sum: Sum, at: EpochMs): Movement {
   const { account, kind, blockNumber, logIndex, organisation, paymasterId, count, transactionHash } = sum;
   return {
     contract: account.contract,

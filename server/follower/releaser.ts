@@ -55,12 +55,7 @@ export class Releaser {
   }
 
   /** `due`: expired, and not among the operations that the step has found. Throws UNAVAILABLE. */
-  async end(
-    source: Source,
-    due: readonly Reservation[],
-    block: Block,
-    mostReleased: number,
-  ): Promise<Ending> {
+  async end(source: Source, due: readonly Reservation[], block: Block, maxReleased: number): Promise<Ending> {
     if (due.length === 0) return { ...nothingEnded, suspects: new Map() };
     const isSuspect = ({ key }: Reservation): boolean => this.#suspects.has(operationId(key));
     const fresh = due.filter((reservation) => !isSuspect(reservation));
@@ -71,7 +66,7 @@ export class Releaser {
     const looked = dueForLook(used, this.#suspects, block.number).slice(0, looksPerStep);
     const mined = await this.#look(source, looked, block);
     const { forfeited, suspects } = decideSpent(used, looked, mined, this.#suspects, block.number);
-    return { released, spent: used, forfeited, mined, suspects, isComplete: fresh.length < mostReleased };
+    return { released, spent: used, forfeited, mined, suspects, isComplete: fresh.length < maxReleased };
   }
 
   /** The store has taken the step. */
@@ -119,7 +114,7 @@ export type Suspect = {
 /** Blocks after {@link Suspect.since} at which the sender's events are read again; after the last the reservation is forfeited. */
 export const lookAfterBlocks = [0, 4, 16, 64] as const;
 /** Most suspects at once. Further ones are forfeited without another check: limits keep the maximum, so nothing is given away. */
-export const mostSuspects = 5_000;
+export const maxSuspects = 5_000;
 
 /**
  * Splits expired reservations by their nonces at a block later than their last moment: operations of those that are released can
@@ -167,7 +162,7 @@ export function decideSpent(
     if (mined.has(id)) continue;
     const { since, looks } = suspects.get(id) ?? { since: block, looks: 0 };
     const done = looks + (lookedFor.has(id) ? 1 : 0);
-    const isOver = done >= lookAfterBlocks.length || (next.size >= mostSuspects && !next.has(id));
+    const isOver = done >= lookAfterBlocks.length || (next.size >= maxSuspects && !next.has(id));
     if (isOver) forfeited.push(reservation);
     else next.set(id, { since, looks: done });
   }

@@ -29,7 +29,7 @@ export type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
 /** Told of a block whose events cannot be read. */
 export type Refused = (block: number) => void;
 /** Most blocks that one scan leaves out: a node that refuses more is broken, and not the blocks. */
-const mostRefused = 16;
+const maxRefused = 16;
 /** Blocks before the one that was refused, of which one must be readable: otherwise the node answers no such query. */
 const others = [1, 2, 100];
 
@@ -51,13 +51,13 @@ export class Scanner {
     refused: Refused = () => {},
   ): Promise<readonly MinedOperation[]> {
     if (watched.contracts.length === 0) return [];
-    return this.#all(chain, filterOf(watched), [from, to], refused);
+    return this.#all(chain, toFilter(watched), [from, to], refused);
   }
 
   /** Those of one block. Throws UNAVAILABLE when this connection does not show them. */
   async block(chain: Shows, watched: Watched, block: number): Promise<readonly MinedOperation[]> {
     if (watched.contracts.length === 0) return [];
-    const logs = await inParts(chain, filterOf(watched), block, (error) => {
+    const logs = await inParts(chain, toFilter(watched), block, (error) => {
       throw error;
     });
     return inOrder(logs.flatMap(decode));
@@ -140,7 +140,7 @@ export class Scanner {
         return undefined;
       }
       const logs = await inParts(chain, filter, from, async (refusal, part) => {
-        if (leftOut.size >= mostRefused || !(await isAnswered(chain, part, from))) throw refusal;
+        if (leftOut.size >= maxRefused || !(await isAnswered(chain, part, from))) throw refusal;
         leftOut.add(from);
       });
       this.#page = Math.min(widestPage, this.#page * 2);
@@ -201,7 +201,7 @@ async function isAnswered(chain: Shows, filter: Filter, block: number): Promise<
   return false;
 }
 
-function filterOf({ entryPoints, contracts }: Watched): Filter {
+function toFilter({ entryPoints, contracts }: Watched): Filter {
   return { address: entryPoints, topics: [userOperationEventTopic, null, null, contracts.map(addressTopic)] };
 }
 

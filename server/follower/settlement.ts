@@ -9,7 +9,7 @@ import type { Reservation } from '../../core/usage/reservation.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
 import {
   attribute,
-  candidatesOf,
+  listCandidates,
   attributeExactly,
   type Bytes,
   type Candidate,
@@ -57,7 +57,7 @@ export type Unattributed = { readonly operation: MinedOperation; readonly bytes:
 /**
  * Each operation settles the reservations that it may have come from, see {@link attribute}. If there are several, all of them
  * settle, each to at most what it reserved: the next window corrects a count that is too high, but never one that is too low. If the
- * operation may have been a token payment and did not pay, it is a loss: see {@link lossOf}. An operation that a stranger's contract
+ * operation may have been a token payment and did not pay, it is a loss: see {@link findLoss}. An operation that a stranger's contract
  * or nobody paid for only uses up the nonce.
  */
 export function settle(
@@ -76,7 +76,7 @@ export function settle(
     const of = promised.get(id) ?? [];
     return [settleOne(operation, of, evidenceOf(operation), isOurs(operation.paymaster))];
   });
-  return joined(...parts);
+  return joinLate(...parts);
 }
 
 function settleOne(
@@ -85,9 +85,9 @@ function settleOne(
   evidence: Evidence,
   isOurs: boolean,
 ): Settlement {
-  const found = attribute(operation, candidatesOf(operation, reservations), evidence);
+  const found = attribute(operation, listCandidates(operation, reservations), evidence);
   const byReservation = Map.groupBy(found, ({ reservation }) => reservation);
-  const loss = lossOf(operation, found, evidence);
+  const loss = findLoss(operation, found, evidence);
   const isStrange = isOurs && found.length === 0 && evidence.bytes.outcome !== 'unsigned';
   return {
     settled: [...byReservation].map(([reservation, candidates]) => ({
@@ -105,7 +105,7 @@ function settleOne(
   };
 }
 
-export function joined(...parts: readonly Settlement[]): Settlement {
+export function joinLate(...parts: readonly Settlement[]): Settlement {
   return {
     settled: parts.flatMap(({ settled }) => settled),
     released: parts.flatMap(({ released }) => released),
@@ -149,11 +149,11 @@ export function settleLate(
     const evidence = evidenceOf(operation);
     const isProven = proves(operation, all.get(id) ?? [], evidence);
     return (over.get(id) ?? []).map((reservation) => {
-      const candidates = isCounted(operation) ? [] : candidatesOf(operation, [reservation]);
+      const candidates = isCounted(operation) ? [] : listCandidates(operation, [reservation]);
       return settleLateOne(operation, reservation, { candidates, isProven, ...evidence });
     });
   });
-  return joined(...parts);
+  return joinLate(...parts);
 }
 
 /** Whether the operation carries the digest of one of these promises; then it cannot carry another one. */
@@ -162,7 +162,7 @@ function proves(
   reservations: readonly Reservation[],
   { bytes }: Evidence,
 ): boolean {
-  return attributeExactly(operation, candidatesOf(operation, reservations), bytes).exact.length > 0;
+  return attributeExactly(operation, listCandidates(operation, reservations), bytes).exact.length > 0;
 }
 
 function settleLateOne(
@@ -173,7 +173,7 @@ function settleLateOne(
   const { candidates, isProven, bytes, charge } = found;
   const { exact, possible } = attributeExactly(operation, candidates, bytes);
   if (exact.length > 0) {
-    const loss = lossOf(operation, exact, found);
+    const loss = findLoss(operation, exact, found);
     const actualCost = costToLimits(operation, exact);
     const settled = [{ reservation, operation, actualCost, digest: soleDigest(exact), charge }];
     return { ...noEffect, settled, losses: loss === undefined ? [] : [loss] };
@@ -196,7 +196,7 @@ export type Loss = {
  * The loss of an operation that may have come from these promises: what the chain took, or the part of it that the account left
  * unpaid. One that may also have been sponsored counts for at most what the token promises hold of the budget, and bars nobody.
  */
-function lossOf(
+function findLoss(
   operation: MinedOperation,
   found: readonly Candidate[],
   evidence: Pick<Evidence, 'tokenPaid' | 'owed' | 'taken'>,
@@ -207,9 +207,9 @@ function lossOf(
   // No event says so, but an operation that demands payment in validation is mined only after it has paid.
   const { paymaster: contract } = operation;
   if (owed === undefined && inTokens.every((candidate) => isInAdvance(candidate, contract))) return undefined;
-  const held = Math.max(...inTokens.map((candidate) => exposureOf(candidate, contract)));
+  const held = Math.max(...inTokens.map((candidate) => findExposure(candidate, contract)));
   const isCertain = inTokens.length === found.length;
-  const cost = costOf(operation, inTokens, evidence);
+  const cost = computeCost(operation, inTokens, evidence);
   const lost = isCertain ? cost : Math.min(cost, held);
   return lost === 0 ? undefined : { operation, lost, bars: isCertain && held > 0 };
 }
@@ -218,7 +218,7 @@ function lossOf(
  * Gwei, rounded up. A contract with balances says what it took from the balance that pays. If it says nothing its postOp has failed, and
  * it keeps all that validation took: what the promises hold.
  */
-function costOf(
+function computeCost(
   { actualGasCost, paymaster: contract }: MinedOperation,
   inTokens: readonly Candidate[],
   { owed, taken }: Pick<Evidence, 'owed' | 'taken'>,
@@ -227,7 +227,7 @@ function costOf(
   if (owed !== undefined && owed.due > 0n) return gweiCeil(divideUp(known * owed.owed, owed.due));
   const keepers =
     taken === undefined ? inTokens.filter((candidate) => drawsOnBalance(candidate, contract)) : [];
-  return Math.max(gweiCeil(known), ...keepers.map((candidate) => exposureOf(candidate, contract)));
+  return Math.max(gweiCeil(known), ...keepers.map((candidate) => findExposure(candidate, contract)));
 }
 
 /** Each operation once, although several reservations may have promised it. */
@@ -237,7 +237,7 @@ function eachOnce(losses: readonly Loss[]): readonly Loss[] {
 
 /** A payment after the call holds at least the EntryPoint's prefund. */
 function isInAdvance(candidate: Candidate, contract: AddressKey): boolean {
-  return exposureOf(candidate, contract) < gweiCeil(candidate.prefundWei);
+  return findExposure(candidate, contract) < gweiCeil(candidate.prefundWei);
 }
 
 function drawsOnBalance({ reservation: { accounts } }: Candidate, contract: AddressKey): boolean {
@@ -245,7 +245,7 @@ function drawsOnBalance({ reservation: { accounts } }: Candidate, contract: Addr
 }
 
 /** What the reservation of a promise holds of the budget of a contract's token losses, in gwei. */
-function exposureOf({ reservation: { holds } }: Candidate, contract: AddressKey): number {
+function findExposure({ reservation: { holds } }: Candidate, contract: AddressKey): number {
   const name = exposureCounter(contract, 'all');
   return holds.find(({ counter }) => counter === name)?.cost ?? 0;
 }

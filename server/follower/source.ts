@@ -53,11 +53,11 @@ export type WatchedContract = {
  */
 export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, WatchedContract> {
   const contracts = new Map<AddressKey, WatchedContract>();
-  const add = (watched: Omit<WatchedContract, 'modes'>, modes: ContractModes | undefined): void => {
-    const known = contracts.get(watched.contract);
-    contracts.set(watched.contract, {
-      ...watched,
-      fundingBalanceCall: known?.fundingBalanceCall ?? watched.fundingBalanceCall,
+  const add = (gatherWatched: Omit<WatchedContract, 'modes'>, modes: ContractModes | undefined): void => {
+    const known = contracts.get(gatherWatched.contract);
+    contracts.set(gatherWatched.contract, {
+      ...gatherWatched,
+      fundingBalanceCall: known?.fundingBalanceCall ?? gatherWatched.fundingBalanceCall,
       modes: [...(known?.modes ?? []), ...(modes === undefined ? [] : [modes])],
     });
   };
@@ -93,7 +93,7 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
  * moving it to another contract, does not take back signatures: operations mined with them still count.
  * `formerEntryPoints`: EntryPoints that earlier profiles named; the canonical ones are always included.
  */
-export function watched(
+export function gatherWatched(
   contracts: ReadonlyMap<AddressKey, WatchedContract>,
   known: readonly AccountId[],
   formerEntryPoints: Iterable<AddressKey>,
@@ -146,7 +146,7 @@ export function finalityUnknown(chainId: number): DomainError {
   });
 }
 
-export function cursorOf({ number, hash, timestamp }: Block): Cursor {
+export function toCursor({ number, hash, timestamp }: Block): Cursor {
   return { blockNumber: number, blockHash: hash, timestamp: timestamp as EpochSeconds };
 }
 
@@ -248,7 +248,7 @@ export async function readBlocks(
 }
 
 /** When a block was made. */
-export function timeOf({ timestamp }: Pick<Block, 'timestamp'>): EpochMs {
+export function blockTime({ timestamp }: Pick<Block, 'timestamp'>): EpochMs {
   return toMs(timestamp as EpochSeconds);
 }
 

@@ -165,7 +165,7 @@ export function endOfStep(mined: readonly MinedOperation[], last: number): numbe
 }
 
 /** Most live reservations whose senders a step looks for: those that expire first. The others wait for their last moment. */
-export const mostLookedFor = 2 * sendersAtOnce;
+export const maxLookedFor = 2 * sendersAtOnce;
 const anyTime = Number.MAX_SAFE_INTEGER as EpochSeconds;
 
 /**
@@ -180,7 +180,7 @@ export async function minedForSenders(
   { from, to }: { readonly from: number; readonly to: Block },
 ): Promise<readonly MinedOperation[]> {
   if (from > to.number) return [];
-  const query = { operations: [], expiredBefore: anyTime, limit: mostLookedFor };
+  const query = { operations: [], expiredBefore: anyTime, limit: maxLookedFor };
   const live = await usage.reservations(source.chainId, query);
   const keys = live.map(({ key }) => key);
   const found = await scanner.ofSenders(source.chain, keys, from, to.number);

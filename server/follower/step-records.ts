@@ -7,7 +7,7 @@ import { operationId, reservationId } from './mined.js';
 import type { MovementRecorder, MovementStep } from './movement-recorder.js';
 import type { ChainFollowerDeps, FollowerLedger } from './round.js';
 import type { Settled } from './settlement.js';
-import { readBlocks, timeOf } from './source.js';
+import { readBlocks, blockTime } from './source.js';
 
 /** What the ledger gets to know about a step. */
 type StepToRecord = Omit<MovementStep, 'ledger' | 'blockOf' | 'settled'> & {
@@ -27,7 +27,7 @@ export async function stepRecords(
   const reversed = reversals(restored, { ...ledger, chainId });
   const { source, target, mined, paid, wanted } = step;
   const ours = new Set(wanted.contracts);
-  const blockOf = await readBlocks(
+  const blockAt = await readBlocks(
     source,
     [
       ...ends.settled.map(({ operation }) => operation),
@@ -40,14 +40,14 @@ export async function stepRecords(
     target,
   );
   const { feeTokens } = current().config;
-  const settlements = settlementsOf(ends, {
+  const settlements = listSettlements(ends, {
     ...ledger,
     chainId,
-    at: timeOf(target),
-    timeOf: (blockNumber) => timeOf(blockOf(blockNumber)),
+    at: blockTime(target),
+    timeOf: (blockNumber) => blockTime(blockAt(blockNumber)),
     decimalsOf: (token) => feeTokens.find(({ address }) => address.toLowerCase() === token)?.decimals,
   });
-  const movements = await recorder.record({ ...step, ledger, settled: ends.settled, blockOf });
+  const movements = await recorder.record({ ...step, ledger, settled: ends.settled, blockOf: blockAt });
   return { ...endings(ends, settlements), records: [...reversed, ...movements] };
 }
 
@@ -93,7 +93,7 @@ export type RecordContext = FollowerLedger & {
  * The settlements of a step, by {@link reservationId}. An operation that settles several reservations, because
  * it is not known which of them promised it, cost its sum once: the first one gets it.
  */
-export function settlementsOf(ends: StepEnds, context: RecordContext): ReadonlyMap<string, Settlement> {
+export function listSettlements(ends: StepEnds, context: RecordContext): ReadonlyMap<string, Settlement> {
   const settlements = new Map<string, Settlement>();
   const counted = new Set<string>();
   const add = (reservation: Reservation, ending: Pick<Settlement, 'at' | 'outcome' | 'mined'>): void => {

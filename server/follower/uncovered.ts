@@ -1,7 +1,7 @@
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { mostTries, pauseAfter } from './backlog.js';
+import { maxTries, pauseAfter } from './backlog.js';
 import { BalanceEvents, endOfDeposits, type Blocks, type EventsRead } from './balance-events.js';
 import type { MinedOperation } from './mined.js';
 import type { Keeper, Sum } from './movements.js';
@@ -26,9 +26,9 @@ type LateEvents = EventsRead & Pick<Hole, 'kept'> & { readonly hole: Hole; reado
 
 /** Blocks of a hole that one step reads. */
 const blocksAtOnce = 10_000;
-const mostHoles = 100;
+const maxHoles = 100;
 /** Operations and sums that are remembered of a hole. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /**
  * Reads the events of balances for steps, which never wait for them: blocks whose events a node refuses become holes, which later steps
@@ -50,7 +50,7 @@ export class Uncovered {
     if (now < this.#pausedUntil) return { events: [], refused: numbers(from, to) };
     const own = await this.#try(source, wanted, [from, to]);
     if (own === undefined) {
-      this.#failures = Math.min(this.#failures + 1, mostTries - 1);
+      this.#failures = Math.min(this.#failures + 1, maxTries - 1);
       this.#pausedUntil = now + pauseAfter(this.#failures);
       this.#log.warn('deposits and withdrawals cannot be read yet', { fromBlock: from, toBlock: to });
       return { events: [], refused: numbers(from, to) };
@@ -82,10 +82,10 @@ export class Uncovered {
         ...(late.to < hole.to ? [part(known, late.to + 1, hole.to)] : []),
       ];
     });
-    const holes = added.reduce(joined, left);
+    const holes = added.reduce(joinHoles, left);
     const kept = holes
-      .filter((hole) => hole.kept.length + hole.sums.length <= mostRemembered)
-      .slice(-mostHoles);
+      .filter((hole) => hole.kept.length + hole.sums.length <= maxRemembered)
+      .slice(-maxHoles);
     for (const hole of holes.filter((one) => !kept.includes(one))) this.#giveUp(hole);
     this.#holes = kept;
   }
@@ -111,7 +111,7 @@ export class Uncovered {
 
   #triedAgain(hole: Hole, now: EpochMs): readonly Hole[] {
     const tries = hole.tries + 1;
-    if (tries < mostTries) return [{ ...hole, tries, nextAt: (now + pauseAfter(tries)) as EpochMs }];
+    if (tries < maxTries) return [{ ...hole, tries, nextAt: (now + pauseAfter(tries)) as EpochMs }];
     this.#giveUp(hole);
     return [];
   }
@@ -125,7 +125,7 @@ export class Uncovered {
 }
 
 /** The holes that refused blocks make, with what was recorded of them. */
-export function holesOf(
+export function listHoles(
   refused: readonly number[],
   sums: readonly Sum[],
   kept: readonly Kept[],
@@ -133,7 +133,7 @@ export function holesOf(
 ): readonly Hole[] {
   return refused
     .map((block): Hole => ({ from: block, to: block, tries: 0, nextAt: now, sums: [], kept: [] }))
-    .reduce(joined, [])
+    .reduce(joinHoles, [])
     .map((hole) => ({
       ...hole,
       sums: within(sums, hole),
@@ -141,7 +141,7 @@ export function holesOf(
     }));
 }
 
-function joined(holes: readonly Hole[], next: Hole): readonly Hole[] {
+function joinHoles(holes: readonly Hole[], next: Hole): readonly Hole[] {
   const last = holes.at(-1);
   if (last?.to !== next.from - 1) return [...holes, next];
   const both = {

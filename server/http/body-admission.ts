@@ -81,7 +81,7 @@ export function createDeadlines(withinMs: number) {
   const open = new Set<Waiting>();
   let timer: NodeJS.Timeout | undefined;
 
-  function look(): void {
+  function endOverdue(): void {
     const now = performance.now();
     for (const one of open) {
       if (one.dueAt > now) return;
@@ -98,7 +98,7 @@ export function createDeadlines(withinMs: number) {
     begin(late: () => void): () => void {
       const one = { dueAt: performance.now() + withinMs, late };
       open.add(one);
-      timer ??= setInterval(look, withinMs / 10).unref();
+      timer ??= setInterval(endOverdue, withinMs / 10).unref();
       return () => void open.delete(one);
     },
   };

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * Who calls, for limits: see {@link clientOf}. Each trusted proxy has appended the address that it saw, so the client's address is that
+ * Who calls, for limits: see {@link countedAddress}. Each trusted proxy has appended the address that it saw, so the client's address is that
  * many entries from the end.
  */
 export function clientAddress(request: IncomingMessage, trustedProxies: number): string {
-  return clientOf(callerAddress(request, trustedProxies));
+  return countedAddress(callerAddress(request, trustedProxies));
 }
 
 /** The whole address of the caller, IPv4 without its IPv6 form: to compare with networks. */
@@ -30,10 +30,10 @@ const holdIpv4 = ['0:0:0:0:0:ffff:', '64:ff9b:0:0:0:0:'];
  * What an address counts as: an IPv4 address, also one inside of an IPv6 address, as itself; IPv6 by its first 64 bits, since the owner
  * of one address has all below them. Any other text, such as a name that a proxy made up, as itself.
  */
-export function clientOf(address: string): string {
+export function countedAddress(address: string): string {
   const bare = bareAddress(address);
   if (!isIPv6(bare)) return bare;
-  const groups = groupsOf(bare);
+  const groups = parseGroups(bare);
   const text = groups.map((group) => group.toString(16)).join(':');
   if (!holdIpv4.some((beginning) => text.startsWith(beginning)))
     return `${text.split(':').slice(0, 4).join(':')}::/64`;
@@ -44,7 +44,7 @@ export function clientOf(address: string): string {
 }
 
 /** The eight numbers of an IPv6 address in any spelling. */
-function groupsOf(address: string): readonly number[] {
+function parseGroups(address: string): readonly number[] {
   const { hostname } = new URL(`http://[${address}]`);
   const [before = [], after = []] = hostname
     .slice(1, -1)

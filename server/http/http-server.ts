@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Socket } from 'node:net';
 import { listen } from '../../adapters/listen.js';
 import { pause } from '../../adapters/timers.js';
-import { clientOf } from './client-address.js';
+import { countedAddress } from './client-address.js';
 
 /** A listening socket with limits, which can be drained. */
 export type HttpServer = ReturnType<typeof createHttpServer>;
@@ -112,7 +112,7 @@ export function createHttpServer(
 function limitPerAddress(server: Server, perAddress: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
-    const address = clientOf(socket.remoteAddress ?? '');
+    const address = countedAddress(socket.remoteAddress ?? '');
     const others = open.get(address) ?? 0;
     if (others >= perAddress) {
       socket.destroy();

@@ -14,7 +14,7 @@ const maxValues = 12_000;
  * stored. The error names the member. Throws DomainError INVALID_INPUT.
  */
 export function parseJson(text: string): unknown {
-  const { values, depth, mayChange } = look(text);
+  const { values, depth, mayChange } = scanText(text);
   if (values > maxValues) throw invalidInput({ field: 'body', expected: `at most ${maxValues} values` });
   // What walks through the value afterwards calls itself for each level.
   if (depth > maxDepth)
@@ -57,7 +57,7 @@ const exactDigits = 15;
  * How many values JSON text has, by the commas outside of its strings, how deep it is nested, and whether one of them could be read as
  * another one: only numbers that are long or not whole, and characters that are written as `\u…`. A list of addresses has neither.
  */
-function look(text: string) {
+function scanText(text: string) {
   let values = 1;
   let depth = 0;
   let level = 0;

@@ -21,7 +21,7 @@ export function createRequestIds(): RequestIds {
   };
 }
 
-const longestCallerId = 128;
+const maxCallerIdLength = 128;
 
 /**
  * A caller's own `X-Request-Id` as records keep it: its visible ASCII characters, at most 128 of them, so that a search
@@ -29,6 +29,6 @@ const longestCallerId = 128;
  */
 export function cleanRequestId(offered: string | undefined): string | undefined {
   if (offered === undefined) return undefined;
-  const clean = offered.slice(0, 4 * longestCallerId).replace(/[^\x21-\x7e]/g, '');
-  return clean.slice(0, longestCallerId) || undefined;
+  const clean = offered.slice(0, 4 * maxCallerIdLength).replace(/[^\x21-\x7e]/g, '');
+  return clean.slice(0, maxCallerIdLength) || undefined;
 }

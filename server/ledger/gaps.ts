@@ -12,7 +12,7 @@ export type Gaps = ReturnType<typeof createGaps>;
 
 const everyMs = 60_000;
 /** Paymasters and reasons that are counted apart; more of them are counted by their metric alone. */
-const mostTallies = 10_000;
+const maxTallies = 10_000;
 
 export function createGaps(deps: {
   readonly offers: Pick<Offers, 'add'>;
@@ -37,7 +37,7 @@ export function createGaps(deps: {
       const name = `${missed.paymasterId} ${missed.cause} ${missed.reason}`;
       const tally = tallies.get(name);
       if (tally !== undefined) tally.count += 1;
-      else if (tallies.size < mostTallies) tallies.set(name, { ...missed, count: 1 });
+      else if (tallies.size < maxTallies) tallies.set(name, { ...missed, count: 1 });
     },
     start(): void {
       timer ??= setInterval(record, everyMs).unref();

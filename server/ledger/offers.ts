@@ -13,7 +13,7 @@ const everyMs = 250;
 const batchSize = 500;
 /** The thread that signs makes text of a batch. Other work has its turn before the next one. */
 const batchBytes = 512 * 1_024;
-const mostBytes = 16 * 1_048_576;
+const maxBytes = 16 * 1_048_576;
 /** Of a record, about. */
 const recordBytes = 1_000;
 
@@ -32,7 +32,7 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
    */
   async function drain(): Promise<void> {
     for (let left = waiting.length; left > 0;) {
-      const batch = nextOf(waiting.slice(0, left));
+      const batch = nextBatch(waiting.slice(0, left));
       try {
         await ledger.add(batch);
       } catch (error) {
@@ -43,7 +43,7 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
       hasFailed = false;
       waiting = waiting.slice(batch.length);
       left -= batch.length;
-      for (const record of batch) bytes -= sizeOf(record);
+      for (const record of batch) bytes -= estimateSize(record);
     }
   }
 
@@ -54,8 +54,8 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
   return {
     /** False: the record has no room and is not kept. Never waits, never throws. */
     add(record: LedgerRecord): boolean {
-      const size = sizeOf(record);
-      if (isStopped || bytes + size > mostBytes) return false;
+      const size = estimateSize(record);
+      if (isStopped || bytes + size > maxBytes) return false;
       waiting.push(record);
       bytes += size;
       const isFull = waiting.length === batchSize || (bytes >= batchBytes && bytes - size < batchBytes);
@@ -79,15 +79,15 @@ export function createOffers(deps: { readonly ledger: LedgerWriter; readonly log
 }
 
 /** At least one. */
-function nextOf(waiting: readonly LedgerRecord[]): readonly LedgerRecord[] {
+function nextBatch(waiting: readonly LedgerRecord[]): readonly LedgerRecord[] {
   let bytes = 0;
   const end = waiting.findIndex(
-    (record, index) => index === batchSize || (bytes += sizeOf(record)) > batchBytes,
+    (record, index) => index === batchSize || (bytes += estimateSize(record)) > batchBytes,
   );
   return waiting.slice(0, end === -1 ? waiting.length : Math.max(1, end));
 }
 
 /** Bytes of it, about. */
-export function sizeOf(record: LedgerRecord): number {
+export function estimateSize(record: LedgerRecord): number {
   return recordBytes + (record.kind === 'decision' ? (record.detail?.length ?? 0) : 0);
 }

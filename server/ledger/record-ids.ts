@@ -12,7 +12,7 @@ const perMs = 4_096;
  * process. So ids of a process rise strictly, also when its clock is set back, and no two processes make the same one.
  */
 export function createRecordIds(clock: Clock): RecordIds {
-  const tail = tailOf(randomBytes(8));
+  const tail = formatTail(randomBytes(8));
   let ms = 0;
   let head = '';
   let count = perMs;
@@ -33,7 +33,7 @@ export function createRecordIds(clock: Clock): RecordIds {
 }
 
 /** `-yxxx-xxxxxxxxxxxx`: the variant `10` and 62 bits. */
-function tailOf(bytes: Buffer): string {
+function formatTail(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   const variant = (8 + (parseInt(hex.slice(0, 1), 16) & 3)).toString(16);
   return `-${variant}${hex.slice(1, 4)}-${hex.slice(4)}`;

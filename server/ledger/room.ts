@@ -2,7 +2,7 @@ import type { LedgerSize } from '../../core/ledger/ledger.js';
 import type { Decision } from '../../core/ledger/record.js';
 import { startOf } from '../../core/ledger/steps.js';
 import type { Clock } from '../../core/units/time.js';
-import { sizeOf, type Offers } from './offers.js';
+import { estimateSize, type Offers } from './offers.js';
 
 /** Of what is free, in an hour, for all processes together. */
 const organisationShare = 1 / 5;
@@ -28,7 +28,7 @@ export function createLedgerRoom({
   const sources: Pick<Offers, 'waitingBytes'>[] = [];
   let hour = startOf(clock.now(), 'hour');
   /** In this hour. */
-  let leastUsed = Infinity;
+  let minUsed = Infinity;
   const byOrganisation = new Map<string, number>();
 
   function beginHour(): void {
@@ -36,13 +36,13 @@ export function createLedgerRoom({
     if (now === hour) return;
     hour = now;
     byOrganisation.clear();
-    leastUsed = size === undefined ? Infinity : size.used + offered;
+    minUsed = size === undefined ? Infinity : size.used + offered;
   }
 
   /** Before the first measurement there is room. */
   function hasRoom({ organisation }: Decision, bytes: number): boolean {
     if (size === undefined) return true;
-    const share = ((size.capacity - leastUsed) * organisationShare) / processes;
+    const share = ((size.capacity - minUsed) * organisationShare) / processes;
     return (
       size.used + offered + bytes <= size.capacity && (byOrganisation.get(organisation) ?? 0) + bytes <= share
     );
@@ -56,7 +56,7 @@ export function createLedgerRoom({
       size = await reading;
       offered -= written;
       beginHour();
-      leastUsed = Math.min(leastUsed, size.used);
+      minUsed = Math.min(minUsed, size.used);
       return size;
     },
     /** The same offers, of refusals that there is room for. */
@@ -65,7 +65,7 @@ export function createLedgerRoom({
       return {
         add(record: Decision): boolean {
           beginHour();
-          const bytes = sizeOf(record);
+          const bytes = estimateSize(record);
           if (!hasRoom(record, bytes) || !offers.add(record)) return false;
           const { organisation } = record;
           offered += bytes;

@@ -1,6 +1,6 @@
 import type { Reports } from '../../core/policy/reports.js';
 import type { HostOutcome, HostPolicy, HostRequest, PolicyHosts } from '../../core/policy/policy-hosts.js';
-import { mostEntries } from '../../core/policy/serving-reports.js';
+import { maxEntries } from '../../core/policy/serving-reports.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { sampleOperation } from '../http/test-delivery.js';
 import type { ReportBoard } from './report-board.js';
@@ -55,12 +55,11 @@ export class HostHealth {
     const now = this.#deps.clock.now();
     if (isAnswer(outcome)) {
       if (this.#silent.delete(policyId)) this.#deps.board.clear(policyId);
-      if (this.#answered.has(policyId) || this.#answered.size < mostEntries)
-        this.#answered.set(policyId, now);
+      if (this.#answered.has(policyId) || this.#answered.size < maxEntries) this.#answered.set(policyId, now);
     } else if (outcome.verdict === 'failed') {
       const known = this.#silent.get(policyId);
       if (known?.url === url) known.askedAt = now;
-      else if (known !== undefined || this.#silent.size < mostEntries)
+      else if (known !== undefined || this.#silent.size < maxEntries)
         this.#silent.set(policyId, { paymasterId, url, since: now, askedAt: now });
     }
   }

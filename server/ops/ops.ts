@@ -62,7 +62,7 @@ export function createOps(deps: OpsDeps) {
   return {
     /** Answers `/healthz`, `/readyz` and `/metrics`; false when the request is for another path. Never throws. */
     handle(request: IncomingMessage, response: ServerResponse): boolean {
-      const path = pathOf(request.url);
+      const path = requestPath(request.url);
       const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
       if (route === undefined) return false;
       if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -90,7 +90,7 @@ function answer(
   Promise.resolve()
     .then(route)
     .catch((error: unknown) => {
-      log.error('operations route failed', { path: pathOf(request.url), error });
+      log.error('operations route failed', { path: requestPath(request.url), error });
       return json(500, { error: 'internal error, see the log' });
     })
     .then((reply) => send(response, reply, request.method === 'HEAD'))
@@ -110,7 +110,7 @@ function json(status: number, value: unknown): Reply {
 }
 
 /** Path without query. One trailing slash is ignored, since probes are often configured with it. */
-function pathOf(url = '/'): string {
+function requestPath(url = '/'): string {
   const path = url.split('?', 1)[0] ?? '/';
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }

@@ -1,5 +1,5 @@
 /** How many paymasters of a process have a label value of their own. */
-export const mostPaymasterLabels = 1_000;
+export const maxPaymasterLabels = 1_000;
 
 type Count = { inc(by?: number): void };
 
@@ -13,7 +13,7 @@ export function createPaymasterLabels(bind: (paymaster: string) => Count): (paym
   return (paymasterId) => {
     const known = bound.get(paymasterId);
     if (known !== undefined) return known;
-    if (bound.size === mostPaymasterLabels) return other;
+    if (bound.size === maxPaymasterLabels) return other;
     const made = bind(paymasterId);
     bound.set(paymasterId, made);
     return made;

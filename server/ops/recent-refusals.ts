@@ -16,13 +16,13 @@ type RecentRefusal = {
 export type RecentRefusals = ReturnType<typeof createRecentRefusals>;
 
 const kept = 20;
-const longestDetail = 300;
+const maxDetailLength = 300;
 
 export function createRecentRefusals() {
   const ring: RecentRefusal[] = [];
   return {
     note(refusal: RecentRefusal): void {
-      ring.push({ ...refusal, detail: refusal.detail?.slice(0, longestDetail) });
+      ring.push({ ...refusal, detail: refusal.detail?.slice(0, maxDetailLength) });
       if (ring.length > kept) ring.shift();
     },
     /** Newest first. */

@@ -2,7 +2,7 @@ import type { Logger } from '../../core/log.js';
 import type { Reports } from '../../core/policy/reports.js';
 import {
   chainOfSubject,
-  mostEntries,
+  maxEntries,
   type ServingReport,
   type Trouble,
 } from '../../core/policy/serving-reports.js';
@@ -35,7 +35,7 @@ export class ReportBoard {
 
   /** `end` (epoch ms): it is over then, unless it is set again. Subjects of tenants beyond the room are left out. */
   set(subject: string, trouble: Trouble, end: number): void {
-    const isFull = this.#standing.size >= mostEntries && chainOfSubject(subject) === undefined;
+    const isFull = this.#standing.size >= maxEntries && chainOfSubject(subject) === undefined;
     if (isFull && !this.#standing.has(subject)) return;
     this.#standing.set(subject, { trouble, end });
   }

@@ -26,7 +26,7 @@ export function createServedReport(deps: {
   let timer: NodeJS.Timeout | undefined;
   let telling: Promise<void> | undefined;
 
-  async function tell(): Promise<void> {
+  async function writeReport(): Promise<void> {
     const revisions = reached();
     const now = clock.now();
     if (revisions === undefined || !(isDue || now >= renewAt)) return;
@@ -53,7 +53,7 @@ export function createServedReport(deps: {
     },
     start(): void {
       timer ??= setInterval(() => {
-        telling ??= tell().finally(() => (telling = undefined));
+        telling ??= writeReport().finally(() => (telling = undefined));
       }, everyMs).unref();
     },
     async stop(): Promise<void> {

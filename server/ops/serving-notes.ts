@@ -3,7 +3,7 @@ import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
 import type { Reports } from '../../core/policy/reports.js';
 import {
   chainSubject,
-  mostEntries,
+  maxEntries,
   priceSubject,
   type FollowingTrouble,
 } from '../../core/policy/serving-reports.js';
@@ -53,7 +53,7 @@ export function createServingNotes(deps: ServingNotesDeps) {
   let looking: Promise<void> = Promise.resolve();
 
   function noteLimit({ limits, key }: Pick<ReserveRequest, 'limits' | 'key'>, result: ReserveResult): void {
-    if (result.outcome !== 'limit' || full.size >= mostEntries) return;
+    if (result.outcome !== 'limit' || full.size >= maxEntries) return;
     const share = limits[result.index];
     if (share === undefined || !isForAllUsers(share.counter)) return;
     if (!isFull(share.unit, result.used, share.threshold)) return;
@@ -87,7 +87,7 @@ export function createServingNotes(deps: ServingNotesDeps) {
     board.clear(policyId);
   }
 
-  async function look(): Promise<void> {
+  async function checkAndWrite(): Promise<void> {
     // Nobody handles the rejection of a timer, and reports alone must not end a process.
     for (const part of [lookAtLimits, () => health.look()])
       await part().catch((error: unknown) => log.error('looking at limits or hosts failed', { error }));
@@ -136,10 +136,10 @@ export function createServingNotes(deps: ServingNotesDeps) {
     },
     board,
     /** Looks at everything noted, and reports; never rejects. */
-    look,
+    look: checkAndWrite,
     start(): void {
       timer ??= setInterval(() => {
-        looking = looking.then(look);
+        looking = looking.then(checkAndWrite);
       }, lookEveryMs).unref();
     },
     async stop(): Promise<void> {

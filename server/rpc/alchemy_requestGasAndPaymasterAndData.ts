@@ -12,7 +12,7 @@ import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 const feeNames = ['maxFeePerGas', 'maxPriorityFeePerGas'] as const;
 const limitNames = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
 const paymasterNames = ['paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const;
-const mostTimes = 10;
+const maxMultiplier = 10;
 const fee = uint(120);
 
 /**
@@ -33,7 +33,7 @@ export function alchemy_requestGasAndPaymasterAndData(deps: SponsorMethodDeps & 
       const own = Object.fromEntries(
         Object.entries(userOperation).filter(([name]) => !Object.hasOwn(overrides.margins, name)),
       );
-      const fees = feesOf(suggestedFees(deps, paymaster), overrides, own);
+      const fees = chooseFees(suggestedFees(deps, paymaster), overrides, own);
       const operation = {
         ...own,
         ...overrides.given,
@@ -78,23 +78,24 @@ function readOverrides(value: unknown): Overrides {
     if (value === undefined || value === null) continue;
     if (!isObject(value)) given[name] = value;
     // The paymaster's own are signed with a margin already.
-    else if (!paymasterNames.some((own) => own === name)) margins[name] = percentOf(value, `${path}.${name}`);
+    else if (!paymasterNames.some((own) => own === name))
+      margins[name] = readPercent(value, `${path}.${name}`);
   }
   return { given, margins };
 }
 
-function percentOf({ multiplier }: Readonly<Record<string, unknown>>, field: string): number {
-  if (typeof multiplier === 'number' && multiplier >= 1 && multiplier <= mostTimes)
+function readPercent({ multiplier }: Readonly<Record<string, unknown>>, field: string): number {
+  if (typeof multiplier === 'number' && multiplier >= 1 && multiplier <= maxMultiplier)
     return Math.ceil(multiplier * 100);
   throw invalidInput({
     field: `${field}.multiplier`,
-    expected: `a number from 1 to ${mostTimes}`,
+    expected: `a number from 1 to ${maxMultiplier}`,
     value: quote(multiplier),
   });
 }
 
 /** Those of the overrides, else the operation's own, else ours times their multipliers. Throws INVALID_INPUT. */
-function feesOf(
+function chooseFees(
   ours: Fees,
   { given, margins }: Overrides,
   operation: Readonly<Record<string, unknown>>,

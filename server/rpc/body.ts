@@ -3,7 +3,7 @@ import { DomainError } from '../../core/errors.js';
 import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
 import { limited } from '../http/rate-limit.js';
 
-/** Text, or chunks that {@link textOf} decodes: for a long body that takes longer than most calls, so it waits for its turn. */
+/** Text, or chunks that {@link bodyText} decodes: for a long body that takes longer than most calls, so it waits for its turn. */
 export type ReadBody = string | readonly Buffer[];
 
 /** Why a body was not read to its end. `close`: the connection must not be used again. */
@@ -47,7 +47,7 @@ export function readBody(
   request.on('close', () => finish(undefined));
 }
 
-export function textOf(body: ReadBody): string {
+export function bodyText(body: ReadBody): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
 }
 

@@ -25,7 +25,7 @@ const callsPerChain: SlotLimits = { slots: 50, perKey: 10, waitingPerKey: 128, m
 export function createBundlers({ chains, view }: BundlersDeps): Bundlers {
   const slots = new Map<number, FairSlots>();
 
-  function rpcOf(chainId: number, method: string): NonNullable<ChainConfig['bundlers']> {
+  function requireBundlers(chainId: number, method: string): NonNullable<ChainConfig['bundlers']> {
     const bundlers = view.chain(chainId)?.config.bundlers;
     if (bundlers !== undefined) return bundlers;
     throw new DomainError(
@@ -51,23 +51,23 @@ export function createBundlers({ chains, view }: BundlersDeps): Bundlers {
   return {
     async ask(paymaster, method, params) {
       const { chainId } = paymaster;
-      const chain = chains.get({ chainId, rpc: rpcOf(chainId, method), lane: 'bundlers' });
+      const chain = chains.get({ chainId, rpc: requireBundlers(chainId, method), lane: 'bundlers' });
       return run(paymaster, async () => {
         try {
           return await chain.request(method, params);
         } catch (error) {
-          throw errorOf(error);
+          throw toCallerError(error);
         }
       });
     },
     async inTurn(paymaster, method, work) {
-      rpcOf(paymaster.chainId, method);
+      requireBundlers(paymaster.chainId, method);
       return run(paymaster, work);
     },
   };
 }
 
-function errorOf(error: unknown): unknown {
+function toCallerError(error: unknown): unknown {
   if (!isDomainError(error, 'UNAVAILABLE')) return error;
   const { message, cause } = error;
   // A rate limit is about our share of the bundler, not about the caller's operation.

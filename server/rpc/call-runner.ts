@@ -50,10 +50,10 @@ export function createCallRunner(deps: CallRunnerDeps) {
   const refused = bindRefusals(instruments);
   const open = instruments.openSponsorships.with({});
   const { paymasterOperations } = instruments;
-  const sponsoredOf = createPaymasterLabels((paymaster) =>
+  const sponsoredCounter = createPaymasterLabels((paymaster) =>
     paymasterOperations.with({ paymaster, verdict: 'sponsored' }),
   );
-  const refusedOf = createPaymasterLabels((paymaster) =>
+  const refusedCounter = createPaymasterLabels((paymaster) =>
     paymasterOperations.with({ paymaster, verdict: 'refused' }),
   );
   const requests = createRequestLog({ log, clock });
@@ -95,7 +95,7 @@ export function createCallRunner(deps: CallRunnerDeps) {
     refused.count(reason);
     const { requestId, paymaster } = context;
     const { paymasterId, key } = paymaster;
-    refusedOf(paymasterId).inc();
+    refusedCounter(paymasterId).inc();
     requests.note('info', 'not sponsored', {
       requestId,
       method,
@@ -128,7 +128,7 @@ export function createCallRunner(deps: CallRunnerDeps) {
           noteRefusal(result.refusal, result.detail, { method: call.method, meter, context });
         else meter.count(result.outcome ?? 'sponsored');
         const isSponsored = result.refusal === undefined && result.outcome === undefined;
-        if (isSponsored) sponsoredOf(context.paymaster.paymasterId).inc();
+        if (isSponsored) sponsoredCounter(context.paymaster.paymasterId).inc();
         if (result.isOpen === true) open.inc();
         return {
           body: renderResult(call.id, result.json),
@@ -140,7 +140,7 @@ export function createCallRunner(deps: CallRunnerDeps) {
       const answerThrown = (error: unknown): CallAnswer => {
         meter.time(started);
         const withOk = method.answersErrorsWithOk?.(call.params) ?? false;
-        const refusal = refusalOf(error);
+        const refusal = findRefusal(error);
         if (refusal === undefined)
           return answerError(call.id, error, { requestId, meter, method: call.method, withOk });
         noteRefusal(refusal.reason, refusal.detail, { method: call.method, meter, context });
@@ -199,7 +199,7 @@ function bindRefusals({ refusals: counter }: CallRunnerDeps['instruments']) {
 }
 
 /** The refusal in an error: mode ERC20 and the forms that name an EntryPoint answer a refusal as an error. */
-function refusalOf(
+function findRefusal(
   error: unknown,
 ): { reason: RefusalReason; detail: string | undefined; error: DomainError } | undefined {
   if (!isDomainError(error)) return undefined;

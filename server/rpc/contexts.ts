@@ -26,7 +26,7 @@ export function readContext(
   { campaigns }: Pick<ServedPaymaster, 'campaigns'>,
 ): ReadContext {
   const { policyId, webhookData, erc20Context } = context;
-  const campaign = campaigns === undefined ? undefined : campaignOf(policyId, campaigns.active);
+  const campaign = campaigns === undefined ? undefined : chooseCampaign(policyId, campaigns.active);
   const payment = isMissing(erc20Context) ? undefined : readPayment(erc20Context, `${path}.erc20Context`);
   return {
     members: payment === undefined ? context : { ...context, token: context['token'] ?? payment.token },
@@ -50,7 +50,7 @@ function readPayment(value: unknown, path: string): NonNullable<ReadContext['pay
 }
 
 /** Of a list, the first that is active; else the first, which is refused as one that is not. */
-function campaignOf(policyId: unknown, active: ReadonlyMap<string, unknown>): string | undefined {
+function chooseCampaign(policyId: unknown, active: ReadonlyMap<string, unknown>): string | undefined {
   const names: readonly unknown[] = Array.isArray(policyId) ? policyId : [policyId];
   const texts = names.filter((name) => typeof name === 'string' && campaignName.test(name)) as string[];
   return texts.find((name) => active.has(name)) ?? texts[0];

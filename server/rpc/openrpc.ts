@@ -30,15 +30,15 @@ export function createOpenRpc(): object {
       paramStructure: 'by-position',
       errors: errorObjects(),
       ...description,
-      examples: [exampleOf(name, description)],
+      examples: [renderExample(name, description)],
     })),
     components: {
       schemas: {
         ...paramSchemas,
         ...answerSchemas,
         ...explanationSchemas,
-        RefusalReason: enumOf(refusalTexts()),
-        ErrorReason: enumOf(reasonTexts()),
+        RefusalReason: renderEnum(refusalTexts()),
+        ErrorReason: renderEnum(reasonTexts()),
       },
     },
   };
@@ -179,7 +179,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   },
 };
 
-function exampleOf(name: string, { params }: Description): object {
+function renderExample(name: string, { params }: Description): object {
   const example: RpcExample | undefined = Object.hasOwn(rpcExamples, name)
     ? rpcExamples[name as keyof ServedMethods]
     : undefined;
@@ -237,7 +237,7 @@ function reasonTexts(): Texts {
   return [...texts];
 }
 
-function enumOf(texts: Texts): object {
+function renderEnum(texts: Texts): object {
   return {
     type: 'string',
     enum: texts.map(([name]) => name),

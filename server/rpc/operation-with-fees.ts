@@ -8,7 +8,7 @@ import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { ModeRequest } from './entry-point-form.js';
 import type { RpcResult } from './method.js';
-import { signed, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
+import { answerSigned, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { renderErc7677, renderHexLimits } from './results.js';
 
 // Methods of other services that are asked once, for limits, fees and signed data together.
@@ -51,7 +51,7 @@ export async function signWithFees(
   asked: ModeRequest,
   limits: Pick<SponsorRequest, 'calculateGasLimits' | 'margins'>,
 ): Promise<RpcResult> {
-  const { profile, op, paymasterAndData, isOpen } = await signed(deps, paymaster, asked, limits);
+  const { profile, op, paymasterAndData, isOpen } = await answerSigned(deps, paymaster, asked, limits);
   const fields = {
     ...renderErc7677(profile, paymasterAndData),
     ...renderHexLimits(op),

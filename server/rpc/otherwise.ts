@@ -139,12 +139,12 @@ function isNoPayment(error: unknown): error is DomainError {
  * gains nothing by a stub that he made up: he could ask for mode ERC20 as well.
  */
 export function tokenOfStub(operation: unknown, { token }: ServedProfile): AddressKey | undefined {
-  const data = dataOf(operation);
+  const data = readPaymasterData(operation);
   if (token === undefined || data?.slice(0, 42).toLowerCase() !== token.contractKey) return undefined;
   return inRange(() => token.codec.decode(data))?.token;
 }
 
-function dataOf(operation: unknown): Hex | undefined {
+function readPaymasterData(operation: unknown): Hex | undefined {
   if (!isObject(operation)) return undefined;
   const { paymasterAndData, paymaster, paymasterData } = operation;
   if (isHexBytes(paymasterAndData) && paymasterAndData !== '0x') return paymasterAndData;

@@ -1,5 +1,5 @@
 import { invalidInput, quote } from '../../core/errors.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { readField } from '../../core/schema/json-value.js';
 import { isHexBytes } from '../../core/units/hex.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { BundlerMethodDeps } from './eth_sendUserOperation.js';
@@ -37,6 +37,6 @@ function isContract(view: Pick<ConfigView, 'chain'>, chainId: number, address: s
 
 /** Of an operation in either form. */
 export function paymasterOfOperation(answer: unknown): unknown {
-  const operation = fieldOf(answer, 'userOperation');
-  return fieldOf(operation, 'paymaster') ?? fieldOf(operation, 'paymasterAndData');
+  const operation = readField(answer, 'userOperation');
+  return readField(operation, 'paymaster') ?? readField(operation, 'paymasterAndData');
 }

@@ -94,18 +94,18 @@ function parseBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
   try {
     parsed = first();
   } catch (error) {
-    const problems = problemsOf(error);
+    const problems = listProblems(error);
     try {
       second();
     } catch (other) {
-      throw invalidInput([...problems, ...problemsOf(other)]);
+      throw invalidInput([...problems, ...listProblems(other)]);
     }
     throw error;
   }
   return [parsed, second()];
 }
 
-function problemsOf(error: unknown): readonly Problem[] {
+function listProblems(error: unknown): readonly Problem[] {
   if (isDomainError(error, 'INVALID_INPUT')) return error.details.problems ?? [];
   throw error;
 }
@@ -282,14 +282,14 @@ const members: Members = {
 /** The same by name, made once: every request is checked. */
 type Row = { readonly type: Type; readonly inner: Rows | undefined };
 type Rows = ReadonlyMap<string, Row>;
-const rows = rowsOf(members);
+const rows = compileRows(members);
 
-function rowsOf(known: Members): Rows {
+function compileRows(known: Members): Rows {
   const checked = Object.entries(known).filter(([, type]) => type !== read);
   return new Map(
     checked.map(([name, type]) => [
       name,
-      isType(type) ? { type, inner: undefined } : { type: object, inner: rowsOf(type) },
+      isType(type) ? { type, inner: undefined } : { type: object, inner: compileRows(type) },
     ]),
   );
 }
@@ -328,12 +328,12 @@ export function ignoredMembers(value: Readonly<Record<string, unknown>>, path: s
   );
 }
 
-const names = namesOf(members);
+const names = fieldNames(members);
 
-function namesOf(known: Members): FieldNames {
+function fieldNames(known: Members): FieldNames {
   return {
     properties: Object.fromEntries(
-      Object.entries(known).map(([name, type]) => [name, isType(type) ? {} : namesOf(type)]),
+      Object.entries(known).map(([name, type]) => [name, isType(type) ? {} : fieldNames(type)]),
     ),
   };
 }

@@ -51,13 +51,13 @@ export function parsePaymasterAndData(operation: unknown): Hex {
     fields.problem('paymasterAndData', 'left out when paymaster is given');
   const data = fields.isGiven('paymaster') ? readUnpacked(fields) : packed;
   const signature = fields.bytes('paymasterSignature');
-  if (hexSize(signature) > longestSignature)
-    fields.problem('paymasterSignature', `at most ${longestSignature} bytes long`);
+  if (hexSize(signature) > maxSignatureSize)
+    fields.problem('paymasterSignature', `at most ${maxSignatureSize} bytes long`);
   fields.done();
   return signature === '0x' || data === '0x' ? data : joinPaymasterSignature(data, signature);
 }
 
-const longestSignature = 0xffff;
+const maxSignatureSize = 0xffff;
 
 /** Paymaster 20, verification gas 16, postOp gas 16 bytes. */
 const headSize = 52;

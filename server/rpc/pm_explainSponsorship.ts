@@ -42,7 +42,7 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
         mode === 'ERC20'
           ? await explainTokenPayment(paymaster, {
               ...request,
-              feeToken: feeTokenOf(members),
+              feeToken: findFeeToken(members),
               choice: parseTokenChoice(members),
             })
           : await explain(paymaster, request, callWebhook ? {} : notAsked);
@@ -59,7 +59,7 @@ const why = 'Not asked: send callWebhook: true.';
 const notAsked = { webhooks: why, shadowWebhooks: why } as const;
 
 /** Undefined when no token is named; the explanation then says so. Throws INVALID_INPUT when the value is not an address. */
-function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | undefined {
+function findFeeToken(members: Readonly<Record<string, unknown>>): AddressKey | undefined {
   try {
     return parseFeeToken(members);
   } catch (error) {

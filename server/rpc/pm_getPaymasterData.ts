@@ -5,7 +5,7 @@ import type { ServedProfile } from '../view/served-chain.js';
 import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import { retryInTokens, tokenOfStub } from './otherwise.js';
-import { signed, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
+import { answerSigned, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { answerPhase, type PhaseDeps } from './signing-phases.js';
 import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './results.js';
 
@@ -19,7 +19,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
   /** Never in another mode than the stub's, which the wallet has shown to its user. */
   async function signedInMode(...[paymaster, asked, limits]: SignedArguments): Promise<Sponsored> {
     try {
-      return await signed(deps, paymaster, asked, limits);
+      return await answerSigned(deps, paymaster, asked, limits);
     } catch (error) {
       throw asked.mode === 'SPONSORED' && asked.otherwise !== undefined ? retryInTokens(error) : error;
     }
@@ -50,7 +50,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
   };
 }
 
-type SignedArguments = Parameters<typeof signed> extends [unknown, ...infer Rest] ? Rest : never;
+type SignedArguments = Parameters<typeof answerSigned> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** The request in tokens where its stub was. Throws INVALID_INPUT when the stub names another token than the context. */
 function inModeOfStub(asked: ModeRequest, operation: unknown, profile: ServedProfile): ModeRequest {

@@ -23,7 +23,7 @@ type StubData = { readonly paymasterAndData: Hex; readonly sponsor?: SponsorInfo
 /** ERC-7677, first call of a wallet: data of the final shape that nobody has signed. */
 export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMethodDeps): RpcMethod {
   /** In mode ERC20 the user pays, so no sponsor is shown. */
-  async function stubOf(asked: ModeRequest, paymaster: ServedPaymaster): Promise<StubData> {
+  async function composeStub(asked: ModeRequest, paymaster: ServedPaymaster): Promise<StubData> {
     if (asked.mode === 'ERC20') return { paymasterAndData: await tokenStub(paymaster, asked.request) };
     const { request, otherwise } = asked;
     try {
@@ -41,7 +41,7 @@ export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMe
     const { paymaster } = context;
     const profile = requireProfile(view, paymaster);
     const asked = parseErc7677Params(params, profile, paymaster, context);
-    const { paymasterAndData, sponsor } = await stubOf(asked, paymaster);
+    const { paymasterAndData, sponsor } = await composeStub(asked, paymaster);
     // Not final: the signature covers the gas limits, and the wallet has not estimated those yet.
     const rendered =
       asked.request.phase === undefined

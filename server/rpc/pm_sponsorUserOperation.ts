@@ -40,7 +40,7 @@ export function pm_sponsorUserOperation(deps: SponsorMethodDeps): RpcMethod {
         if (asked.mode === 'SPONSORED') refuseOtherwise(asked.otherwise, form.contextPath);
         // Clients of this form send placeholders as often as estimates.
         const calculateGasLimits = asked.request.calculateGasLimits ?? 'larger';
-        return after(signed(deps, paymaster, asked, { calculateGasLimits }), renderOperationFields);
+        return after(answerSigned(deps, paymaster, asked, { calculateGasLimits }), renderOperationFields);
       }
       const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
@@ -70,7 +70,7 @@ export function pm_sponsorUserOperation(deps: SponsorMethodDeps): RpcMethod {
 }
 
 /** Signed data in the mode that is asked for; a refusal is an error. */
-export function signed(
+export function answerSigned(
   { sponsor, payInTokens }: SponsorMethodDeps,
   paymaster: ServedPaymaster,
   { mode, request }: ModeRequest,

@@ -15,7 +15,7 @@ export type PolicyMethodDeps = {
 };
 
 /** Each costs a decision. */
-const mostPolicies = 20;
+const maxPolicies = 20;
 
 /**
  * As Pimlico's clients ask. `params`: `[userOp, entryPoint, sponsorshipPolicyIds]`. Answers those with which the operation would be refused
@@ -26,10 +26,10 @@ export function pm_validateSponsorshipPolicies({ view, judge }: PolicyMethodDeps
     const { paymaster } = context;
     const profile = requireProfile(view, paymaster);
     const isList = Array.isArray(ids) && ids.every((id) => typeof id === 'string');
-    if (!isList || ids.length > mostPolicies)
+    if (!isList || ids.length > maxPolicies)
       throw invalidInput({
         field: 'params[2]',
-        expected: `an array of at most ${mostPolicies} texts`,
+        expected: `an array of at most ${maxPolicies} texts`,
         value: quote(ids),
       });
     const { name = null, icon = null } = paymaster.sponsor ?? {};

@@ -34,7 +34,7 @@ export function renderSponsorship(sponsorship: Sponsorship, otherwise?: string):
     };
   }
   const { isOpen } = sponsorship;
-  const members = signed('SPONSORED', sponsorship);
+  const members = renderSigned('SPONSORED', sponsorship);
   return { json: `{${members}${isOpen ? ',"openSponsorship":true' : ''}}`, isOpen };
 }
 
@@ -44,7 +44,7 @@ export function renderSponsorship(sponsorship: Sponsorship, otherwise?: string):
  */
 export function renderTokenPayment(payment: Sponsored, insteadOf?: RefusalReason): RpcResult {
   const why = insteadOf === undefined ? '' : `,"insteadOf":{"mode":"SPONSORED","reason":"${insteadOf}"}`;
-  return { json: `{${signed('ERC20', payment)}${why}}` };
+  return { json: `{${renderSigned('ERC20', payment)}${why}}` };
 }
 
 /** Result of `pm_sponsorUserOperation` in the form that names the EntryPoint: its clients spread it into the operation, so nothing else is in it. */
@@ -66,7 +66,7 @@ export function renderFeeQuotes({ paymasterAddress, feeQuotes, unsupported }: Fe
   return { json: JSON.stringify(quotes), outcome: 'answered' };
 }
 
-function signed(
+function renderSigned(
   mode: Mode,
   { profile, paymasterGas, op, paymasterAndData, validUntil, expiryAsked }: Sponsored,
 ): string {

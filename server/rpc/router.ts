@@ -8,7 +8,7 @@ import { passHeader } from '../../core/config/pass.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { AdmittedBody, BodyAdmission } from '../http/body-admission.js';
-import { isRead, readBody, textOf, type ReadBody, type UnreadBody } from './body.js';
+import { isRead, readBody, bodyText, type ReadBody, type UnreadBody } from './body.js';
 import type { CallAnswer, CallRunner } from './call-runner.js';
 import { createCallTurns, type CallTurns } from './call-turns.js';
 import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelope.js';
@@ -68,7 +68,7 @@ export function createRpcRouter(given: RpcRouterDeps): RpcRouter {
     }
 
     function respond(asked: CallerRequest, body: ReadBody | UnreadBody, admitted: AdmittedBody): void {
-      const origin = originOf(asked);
+      const origin = chooseOrigin(asked);
       const release = (): void => admitted.release();
       const written = recover(
         () => after(answer(deps, asked, body), (it) => writeAnswer(response, it, requestId, origin)),
@@ -108,7 +108,7 @@ function answer(deps: AnswerDeps, asked: CallerRequest, body: ReadBody | UnreadB
   const parsed =
     typeof body === 'string' && body.length < longText
       ? parse(body)
-      : turns.run(shareOf(caller), 'ordinary', () => parse(body));
+      : turns.run(turnShare(caller), 'ordinary', () => parse(body));
   return after<unknown, HttpAnswer>(parsed, answerParsed);
 
   function answerParsed(value: unknown): Answering {
@@ -119,7 +119,7 @@ function answer(deps: AnswerDeps, asked: CallerRequest, body: ReadBody | UnreadB
 
 function parse(body: ReadBody): unknown {
   try {
-    return JSON.parse(textOf(body));
+    return JSON.parse(bodyText(body));
   } catch {
     // The parser's message quotes the body, which may contain secrets.
     return new DomainError('RPC_PARSE_ERROR', 'Parse error: the body is not JSON.');
@@ -127,7 +127,7 @@ function parse(body: ReadBody): unknown {
 }
 
 /** Whose turn a call takes; strangers, whose calls all get an error, share one. */
-function shareOf(caller: Caller): string {
+function turnShare(caller: Caller): string {
   return isDomainError(caller) ? '' : caller.paymasterId;
 }
 
@@ -165,7 +165,7 @@ function answerCall(
     callerRequestId,
     method: call.method,
     paymaster: caller,
-    credential: credentialOf(request),
+    credential: readCredential(request),
     pass: single(request.headers[passHeader]),
   };
   return turns.run(caller.paymasterId, calls.kindOf(call.method), () =>
@@ -186,13 +186,13 @@ function requireOrigin({ headers }: IncomingMessage, { allowedOrigins }: ServedP
   throw new DomainError('ORIGIN_NOT_ALLOWED', `Pages of ${quote(origin)} may not ask this paymaster.`);
 }
 
-function originOf({ request: { headers }, caller }: CallerRequest): AllowedOrigin {
+function chooseOrigin({ request: { headers }, caller }: CallerRequest): AllowedOrigin {
   if (isDomainError(caller) || caller.allowedOrigins === undefined) return 'any';
   const { origin } = headers;
   return origin !== undefined && caller.allowedOrigins.includes(origin) ? { page: origin } : 'none';
 }
 
-function credentialOf(request: IncomingMessage): string | undefined {
+function readCredential(request: IncomingMessage): string | undefined {
   const token = single(request.headers['authtoken']);
   return token ? hashCredential(token) : undefined;
 }
@@ -236,7 +236,7 @@ function identify(
 type KeyHashes = { of(apiKey: string): string; keep(apiKey: string, sha256: string): void };
 
 /** Some 200 bytes each. */
-const mostHashes = 10_000;
+const maxHashes = 10_000;
 
 function createKeyHashes(): KeyHashes {
   const known = new Map<string, string>();
@@ -244,7 +244,7 @@ function createKeyHashes(): KeyHashes {
     of: (apiKey) => known.get(apiKey) ?? hashCredential(apiKey),
     keep: (apiKey, sha256) => {
       if (known.has(apiKey)) return;
-      if (known.size >= mostHashes) known.clear();
+      if (known.size >= maxHashes) known.clear();
       known.set(apiKey, sha256);
     },
   };

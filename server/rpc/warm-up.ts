@@ -52,7 +52,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   const profiles = new Map(
     Array.from(served.profiles, ([version, profile]) => [
       version,
-      { ...profile, signer: () => standInOf(profile) },
+      { ...profile, signer: () => createStandIn(profile) },
     ]),
   );
   const chain: ServedChain = {
@@ -95,7 +95,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }
 
-function standInOf(profile: ServedProfile): Signer | undefined {
+function createStandIn(profile: ServedProfile): Signer | undefined {
   const signer = profile.signer();
   if (signer?.trouble === undefined) return signer;
   const signature = new Uint8Array(65).fill(27);

@@ -1,6 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { restRowOf } from '../../core/error-codes.js';
+import { findRestRow } from '../../core/error-codes.js';
 import { isDomainError } from '../../core/errors.js';
 import { deliverTest, deliveriesAtOnce, parseSample, type Sample } from '../http/test-delivery.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
@@ -10,7 +10,7 @@ import { parseJson } from '../http/json.js';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigView } from '../view/config-view.js';
 import { isOwner, type ServedPaymaster } from '../view/served-paymaster.js';
-import { isRead, readBody, textOf, type ReadBody, type UnreadBody } from './body.js';
+import { isRead, readBody, bodyText, type ReadBody, type UnreadBody } from './body.js';
 import { writeAnswer, writePreflight } from './http-answer.js';
 import type { RateLimiter } from '../http/rate-limit.js';
 import type { RequestIds } from '../http/request-id.js';
@@ -59,16 +59,16 @@ async function deliver(
   policyId: string,
   requestId: string,
 ): Promise<Answer> {
-  if (request.method !== 'POST') return said(405, 'The HTTP method must be POST');
+  if (request.method !== 'POST') return createAnswer(405, 'The HTTP method must be POST');
   const paymaster = await ownedPaymaster(deps, request);
-  if (paymaster === undefined) return said(401, 'Auth token and API key is required in the headers');
+  if (paymaster === undefined) return createAnswer(401, 'Auth token and API key is required in the headers');
   const all = [...paymaster.webhooks, ...(paymaster.shadowWebhooks ?? [])];
   const webhook = all.find((each) => each.policyId === policyId);
   if (webhook === undefined)
-    return said(404, 'Paymaster Policy not found among the webhooks that are active and valid');
+    return createAnswer(404, 'Paymaster Policy not found among the webhooks that are active and valid');
   const wait = deps.rateLimiter.take(`${paymaster.paymasterId} deliveries`, deliveriesAtOnce);
-  if (wait > 0) return said(429, `Too many test deliveries: try again in ${wait} s`);
-  const sample = await sampleOf(deps, request, paymaster);
+  if (wait > 0) return createAnswer(429, `Too many test deliveries: try again in ${wait} s`);
+  const sample = await readSample(deps, request, paymaster);
   const { paymasterId, namespace: organisation } = paymaster;
   const data = await deliverTest(deps.webhooks, webhook, sample, { paymasterId, organisation, requestId });
   deps.log.info('webhook test delivery', { requestId, policyId, verdict: data.verdict });
@@ -88,7 +88,7 @@ async function ownedPaymaster(
   return isOwned ? paymaster : undefined;
 }
 
-async function sampleOf(
+async function readSample(
   { bodies }: WebhookDeliveryDeps,
   request: IncomingMessage,
   { paymasterId }: ServedPaymaster,
@@ -99,7 +99,7 @@ async function sampleOf(
       readBody(request, admitted, bodies.limits, resolve),
     );
     if (body !== undefined && !isRead(body)) throw body.error;
-    const text = textOf(body ?? '');
+    const text = bodyText(body ?? '');
     return parseSample(text === '' ? {} : parseJson(text));
   } finally {
     admitted.release();
@@ -109,12 +109,12 @@ async function sampleOf(
 function failure({ log }: WebhookDeliveryDeps, error: unknown, requestId: string): Answer {
   if (!isDomainError(error)) {
     log.error('webhook test delivery failed', { requestId, error });
-    return said(500, 'Internal error');
+    return createAnswer(500, 'Internal error');
   }
-  const { status, message = error.message } = restRowOf(error.code);
-  return said(status, message);
+  const { status, message = error.message } = findRestRow(error.code);
+  return createAnswer(status, message);
 }
 
-function said(statusCode: number, message: string): Answer {
+function createAnswer(statusCode: number, message: string): Answer {
   return { status: statusCode, body: { statusCode, message } };
 }

@@ -84,7 +84,7 @@ export function createConfigView(deps: ConfigViewDeps) {
    * A generation is a time. If it is far ahead of our clock, a fence with it would shut out every config that is written
    * until then. So it is reported, and not given to a fence.
    */
-  function see(seen: SeenConfig): void {
+  function fenceGeneration(seen: SeenConfig): void {
     if (isAhead(seen.generation, clock.now())) {
       instruments.configsAhead.with({ kind: seen.id === chainFence ? 'chain' : 'paymaster' }).inc();
       log.error('generation of a config is ahead of the clock', {
@@ -115,7 +115,12 @@ export function createConfigView(deps: ConfigViewDeps) {
 
   function seeDeletion(id: string, deletion: Deletion | undefined): void {
     if (deletion === undefined) return;
-    see({ chainId: deletion.chainId, id, generation: deletion.configGeneration, state: 'deleted' });
+    fenceGeneration({
+      chainId: deletion.chainId,
+      id,
+      generation: deletion.configGeneration,
+      state: 'deleted',
+    });
   }
 
   function compile(config: PaymasterConfig): ServedPaymaster | undefined {
@@ -125,8 +130,8 @@ export function createConfigView(deps: ConfigViewDeps) {
       // Only after it has compiled: a fence for a config that no replica can serve would stop the last good record.
       const before = byId.get(id)?.chainId ?? chainId;
       // Its older configs must not be signed on its former chain either.
-      if (before !== chainId) see({ chainId: before, id, generation, state: 'deleted' });
-      see({ chainId, id, generation, state: suspended ? 'suspended' : 'active' });
+      if (before !== chainId) fenceGeneration({ chainId: before, id, generation, state: 'deleted' });
+      fenceGeneration({ chainId, id, generation, state: suspended ? 'suspended' : 'active' });
       return compiled;
     } catch (error) {
       log.error('config of a paymaster cannot be served', { paymasterId: config.paymasterId, error });
@@ -138,7 +143,7 @@ export function createConfigView(deps: ConfigViewDeps) {
     try {
       const compiled = serveChain(config, signers, log);
       const { chainId, configGeneration: generation, suspended } = config;
-      see({ chainId, id: chainFence, generation, state: suspended ? 'suspended' : 'active' });
+      fenceGeneration({ chainId, id: chainFence, generation, state: suspended ? 'suspended' : 'active' });
       chains.set(chainId, compiled);
     } catch (error) {
       log.error('config of a chain cannot be served', { chainId: config.chainId, error });
@@ -165,14 +170,14 @@ export function createConfigView(deps: ConfigViewDeps) {
       }
       case 'delete-paymaster':
         lookup.noteChange(event.paymasterId);
-        seeDeletion(event.paymasterId, event.deletion ?? deletionOf(byId.get(event.paymasterId)));
+        seeDeletion(event.paymasterId, event.deletion ?? toDeletion(byId.get(event.paymasterId)));
         forget(event.paymasterId);
         break;
       case 'put-chain':
         putChain(event.config);
         break;
       case 'delete-chain':
-        seeDeletion(chainFence, event.deletion ?? deletionOf(chains.get(event.chainId)?.config));
+        seeDeletion(chainFence, event.deletion ?? toDeletion(chains.get(event.chainId)?.config));
         chains.delete(event.chainId);
         break;
       case 'put-list':
@@ -314,7 +319,7 @@ function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): bo
 }
 
 /** The generation for a config that was deleted without a tombstone: a config that is created again has a higher one. */
-function deletionOf(
+function toDeletion(
   known: Pick<ServedPaymaster, 'chainId' | 'configGeneration'> | undefined,
 ): Deletion | undefined {
   return known && { chainId: known.chainId, configGeneration: known.configGeneration + 1 };

@@ -39,7 +39,7 @@ export function createKeyLookup(deps: {
   // Paymasters with a watch event during a look-up: the look-up's answer may be older than the event.
   const changed = new Set<string>();
   const clients = createRateLimiter({ clock });
-  const waitingOf = new Map<string, number>();
+  const waitingCounts = new Map<string, number>();
   let waiting = 0;
   let tokens = lookupsPerSecond;
   let refilledAt = clock.now();
@@ -54,17 +54,17 @@ export function createKeyLookup(deps: {
 
   /** Bounds the number of waiting requests, since each holds a socket and the data that node has read from it. */
   async function wait<T>(client: string, lookup: Promise<T>): Promise<T> {
-    const others = waitingOf.get(client) ?? 0;
+    const others = waitingCounts.get(client) ?? 0;
     if (waiting >= maxWaiting || others >= maxWaitingOfClient) throw tooMany();
     waiting += 1;
-    waitingOf.set(client, others + 1);
+    waitingCounts.set(client, others + 1);
     try {
       return await lookup;
     } finally {
       waiting -= 1;
-      const left = (waitingOf.get(client) ?? 1) - 1;
-      if (left > 0) waitingOf.set(client, left);
-      else waitingOf.delete(client);
+      const left = (waitingCounts.get(client) ?? 1) - 1;
+      if (left > 0) waitingCounts.set(client, left);
+      else waitingCounts.delete(client);
     }
   }
 

@@ -15,7 +15,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import type { AccountId } from '../../core/usage/reservation.js';
-import { dollarOf } from '../../core/pricing/native-price.js';
+import { toDollarSpec } from '../../core/pricing/native-price.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
@@ -39,7 +39,7 @@ type DefaultFunding = {
 };
 
 /** The names of a paymaster's counters on this chain. */
-export function namesOf({ names }: Pick<ServedChain, 'names'>, paymaster: ServedPaymaster): SharedNames {
+export function sharedNames({ names }: Pick<ServedChain, 'names'>, paymaster: ServedPaymaster): SharedNames {
   let known = names.get(paymaster);
   if (known === undefined) names.set(paymaster, (known = new SharedNames(paymaster)));
   return known;
@@ -60,7 +60,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger) {
     compiled.set(profile.version, compileProfile(profile, signersOn(signers, config.chainId)));
   }
   const profiles: ReadonlyMap<string, ServedProfile> = compiled;
-  const keysOf = (addresses: readonly Address[]): ReadonlySet<AddressKey> =>
+  const toAddressKeys = (addresses: readonly Address[]): ReadonlySet<AddressKey> =>
     new Set(addresses.map(toAddressKey));
   const feeTokens: ReadonlyMap<AddressKey, FeeTokenSpec> = new Map(
     config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token]),
@@ -70,9 +70,9 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger) {
     config,
     suspended: config.suspended,
     gas: config.gas,
-    dataFee: dataFeeOf(config, log),
+    dataFee: chooseDataFee(config, log),
     /** The coin's price in US dollars, as a token's; undefined: the chain names no source. */
-    dollar: config.nativePrice && dollarOf(config.chainId, config.nativePrice),
+    dollar: config.nativePrice && toDollarSpec(config.chainId, config.nativePrice),
     /** The caps in force for paymasters without caps of their own. */
     guard: compilePriceGuard({}, config.gas, config.minPriorityFeePerGas),
     /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
@@ -82,13 +82,13 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger) {
     maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
     rateLimit: config.rateLimit,
     /** EIP-7702 delegates that operations may name. */
-    delegates: keysOf(config.delegates),
+    delegates: toAddressKeys(config.delegates),
     /** Factories that operations may create accounts with; undefined means any. */
-    accountFactories: config.accountFactories && keysOf(config.accountFactories),
+    accountFactories: config.accountFactories && toAddressKeys(config.accountFactories),
     /** Functions of accounts, beside the built-in ones; undefined: none. */
     accountFunctions: serveFunctions(config.accountFunctions),
     /** Modules that the set-up of an account may install, beside the built-in ones; undefined: none. */
-    accountModules: config.accountModules && keysOf(config.accountModules),
+    accountModules: config.accountModules && toAddressKeys(config.accountModules),
     /** Uses the library that also signs. */
     recover: signers.recover,
     /** By the `version` that paymasters name. */
@@ -99,7 +99,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger) {
 }
 
 /** A kind of a newer release counts as None, with which estimates and caps are lowest. */
-function dataFeeOf({ chainId, dataFee = { kind: 'None' } }: ChainConfig, log: Logger): DataFeeSpec {
+function chooseDataFee({ chainId, dataFee = { kind: 'None' } }: ChainConfig, log: Logger): DataFeeSpec {
   if (Object.hasOwn(dataFeeKinds, dataFee.kind)) return dataFee;
   log.error('unknown kind of data fee, none is added', { chainId, kind: dataFee.kind });
   return { kind: 'None' };
@@ -199,7 +199,10 @@ function compileDefaultFunding(funding: ProfileConfig['defaultFunding']): Defaul
 }
 
 /** The caps in force for a paymaster on this chain. */
-export function guardOf({ guard, guards, gas, config }: ServedChain, caps: GasCaps | undefined): PriceGuard {
+export function findGuard(
+  { guard, guards, gas, config }: ServedChain,
+  caps: GasCaps | undefined,
+): PriceGuard {
   if (caps === undefined) return guard;
   const known = guards.get(caps);
   if (known !== undefined) return known;
@@ -243,6 +246,6 @@ export function organisationPercent(
 }
 
 /** Rounded down; exact even when the product has more than 53 bits. */
-export function percentOf(amount: number, percent: number): number {
+export function takePercent(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent)) / 100n);
 }

@@ -15,14 +15,14 @@ export type ServedKey = Pick<NamedKey, 'name' | 'campaign' | 'rateLimit'> & {
 export function serveKeys(keys: PaymasterConfig['keys']): ReadonlyMap<string, ServedKey> | undefined {
   const named = keys.flatMap(({ sha256, name, campaign, rateLimit, cidrs }): ServedKey[] => {
     if (name === undefined) return [];
-    const admits = cidrs && createNetworks(cidrs.flatMap(networkOf));
+    const admits = cidrs && createNetworks(cidrs.flatMap(parseNetworks));
     return [{ sha256, name, ...given({ campaign, rateLimit }), admits }];
   });
   return named.length === 0 ? undefined : new Map(named.map((key) => [key.sha256, key]));
 }
 
 /** A text that is not a network admits nobody. */
-function networkOf(cidr: string): readonly IpNetwork[] {
+function parseNetworks(cidr: string): readonly IpNetwork[] {
   try {
     return [parseNetwork(cidr)];
   } catch {

@@ -1,5 +1,11 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { partsWith, serveParts, asking, sharesOf, type ServedPolicies } from '../../core/policy/derived.js';
+import {
+  partsWith,
+  serveParts,
+  asking,
+  listPolicyShares,
+  type ServedPolicies,
+} from '../../core/policy/derived.js';
 import type { PolicyShare } from '../../core/policy/kind.js';
 import { modes } from '../../core/policy/modes.js';
 import type { HostPolicy } from '../../core/policy/policy-hosts.js';
@@ -108,9 +114,11 @@ export function limitNow(
   now: EpochMs,
 ): PolicyShare | undefined {
   const nothing = { sender: toAddressKey(zeroAddress), cost: { wei: 0n, usdPerNative: 0n }, now } as const;
-  for (const served of partsOf(paymaster))
+  for (const served of listParts(paymaster))
     for (const mode of modes) {
-      const share = sharesOf(served, mode, nothing).find(({ policy }) => policy.policyId === policyId);
+      const share = listPolicyShares(served, mode, nothing).find(
+        ({ policy }) => policy.policyId === policyId,
+      );
       if (share !== undefined) return share;
     }
   return undefined;
@@ -121,14 +129,14 @@ export function hostNow(
   paymaster: ServedPaymaster | undefined,
   policyId: string,
 ): { readonly organisation: string; readonly policy: HostPolicy } | undefined {
-  const policy = partsOf(paymaster)
+  const policy = listParts(paymaster)
     .flatMap((served) => asking.flatMap((kind) => kind.policies(served)))
     .find((each) => each.policyId === policyId);
   return policy && paymaster && { organisation: paymaster.namespace, policy };
 }
 
 /** Those without a campaign, and those of each. */
-function partsOf(paymaster: ServedPaymaster | undefined): readonly ServedPolicies[] {
+function listParts(paymaster: ServedPaymaster | undefined): readonly ServedPolicies[] {
   if (paymaster === undefined) return [];
   return [paymaster, ...Array.from(paymaster.campaigns?.active.values() ?? [], ({ judges }) => judges)];
 }

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { parseManifest, type ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import { compilePaymaster } from '../../core/config/compile.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Quotas } from '../../core/config/platform.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { invalidInput, quote, type Problem } from '../../core/errors.js';
 import type { Finding } from '../../core/meta/conditions.js';
-import { apiVersion, formatKey, keyOf } from '../../core/meta/meta.js';
+import { apiVersion, formatKey, objectKey } from '../../core/meta/meta.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { readMethodsInParts } from '../../core/resources/abi.js';
 import type { AnyResource, Resources } from '../../core/resources/kinds.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import { validateResource } from '../../core/resources/validate.js';
-import { fieldOf } from '../../core/schema/json-value.js';
+import { readField } from '../../core/schema/json-value.js';
 import { formatInstant, type EpochMs } from '../../core/units/time.js';
 import { limitWindowAt } from '../../core/usage/limit-window.js';
 import { WhatIf, type WhatIfDeps } from '../../core/what-if/what-if.js';
@@ -25,8 +25,8 @@ import { createSharing } from '../view/sharing.js';
 const kinds = ['Paymaster', 'SmartContract', 'PaymasterPolicy'] as const;
 export type Proposed = Resources[(typeof kinds)[number]];
 
-const mostObjects = 200;
-const mostProblems = 100;
+const maxObjects = 200;
+const maxProblems = 100;
 
 /** Of the Paymaster that the proposed objects are about. */
 export type ProposedFor = { readonly paymaster: string };
@@ -67,12 +67,10 @@ export class Proposal {
   /** Throws INVALID_INPUT: for the form, for a kind or namespace of others, and for objects of several paymasters. */
   read(namespace: string, text: string): ProposedFor {
     const { objects, problems } = parseManifest('resources', text);
-    const wrong: Problem[] = problems
-      .slice(0, mostProblems)
-      .map(({ file, line, column, field, ...rest }) => ({
-        ...rest,
-        field: `${file}:${line}:${column}: ${field}`,
-      }));
+    const wrong: Problem[] = problems.slice(0, maxProblems).map(({ file, line, column, field, ...rest }) => ({
+      ...rest,
+      field: `${file}:${line}:${column}: ${field}`,
+    }));
     for (const { kind, key } of objects)
       if (!kinds.some((known) => known === kind))
         wrong.push({ field: `resources: ${kind} ${formatKey(key)}`, expected: `one of ${kinds.join(', ')}` });
@@ -85,14 +83,14 @@ export class Proposal {
     const ids = new Set(objects.map(({ kind, key }) => `${kind} ${formatKey(key)}`));
     const names = new Set(
       objects.map(({ kind, key, spec }) =>
-        kind === 'Paymaster' ? key.name : String(fieldOf(fieldOf(spec, 'paymasterRef'), 'name')),
+        kind === 'Paymaster' ? key.name : String(readField(readField(spec, 'paymasterRef'), 'name')),
       ),
     );
     const [paymaster] = names;
     if (wrong.length === 0 && ids.size < objects.length)
       wrong.push({ field: 'resources', expected: 'each object once' });
-    if (wrong.length === 0 && (paymaster === undefined || names.size > 1 || objects.length > mostObjects))
-      wrong.push({ field: 'resources', expected: `1 to ${mostObjects} objects of one Paymaster` });
+    if (wrong.length === 0 && (paymaster === undefined || names.size > 1 || objects.length > maxObjects))
+      wrong.push({ field: 'resources', expected: `1 to ${maxObjects} objects of one Paymaster` });
     if (wrong.length > 0 || paymaster === undefined) throw invalidInput(wrong);
     this.#manifests = objects;
     return { paymaster };
@@ -143,7 +141,7 @@ export class Proposal {
       status === 'False' && (proposed as readonly AnyResource[]).includes(object)
         ? [
             {
-              field: `resources: ${object.kind} ${formatKey(keyOf(object))}`,
+              field: `resources: ${object.kind} ${formatKey(objectKey(object))}`,
               expected: `acceptable (${reason}: ${message})`,
             },
           ]
@@ -157,7 +155,7 @@ export class Proposal {
     const named = (rule: NotJudged['rule'], policies: readonly { readonly name: string }[]) =>
       policies.map((policy) => ({ rule, name: policy.name }));
     return {
-      paymasterId: paymasterIdOf(context.tenant, name),
+      paymasterId: derivePaymasterId(context.tenant, name),
       since: Math.min(from, ...starts) as EpochMs,
       notJudged: [
         ...named('webhook', webhooks),
@@ -168,7 +166,7 @@ export class Proposal {
         ),
         ...(['gasCaps', 'factories', 'sharesAndDeposits'] as const).map((rule) => ({ rule, name: null })),
       ],
-      whatIf: new WhatIf(depsOf(config, compiled.lists, from)),
+      whatIf: new WhatIf(composeDeps(config, compiled.lists, from)),
     };
   }
 
@@ -198,7 +196,7 @@ export class Proposal {
   }
 }
 
-function depsOf(
+function composeDeps(
   config: PaymasterConfig,
   lists: ReturnType<typeof compilePaymaster>['lists'],
   from: EpochMs,

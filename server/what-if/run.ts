@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { eachObject } from '../../adapters/resources/pages.js';
 import { inTime, withinDeadline } from '../../adapters/within-deadline.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { DomainError, invalidInput } from '../../core/errors.js';
 import type { Ledger } from '../../core/ledger/ledger.js';
@@ -31,9 +31,9 @@ export type WhatIfDeps = {
   readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster'>;
 };
 
-const mostDecisions = 1_000_000;
-export const longestText = 65_536;
-const longestMs = 120_000;
+const maxDecisions = 1_000_000;
+export const maxTextLength = 65_536;
+const maxMs = 120_000;
 /** Live promises and counters of senders grow with the period; what needs more fails, and nothing else does. */
 const memoryMb = 512;
 /** The thread that signs passes a page on, which takes it some milliseconds. */
@@ -43,12 +43,9 @@ const pageSize = 750;
 export async function runWhatIf(deps: WhatIfDeps, asked: WhatIfAsked): Promise<WhatIfAnswer> {
   const thread = startThread();
   const tooSlow = () =>
-    new DomainError(
-      'UNAVAILABLE',
-      `The what-if took more than ${longestMs / 1000} s: choose a shorter period`,
-    );
+    new DomainError('UNAVAILABLE', `The what-if took more than ${maxMs / 1000} s: choose a shorter period`);
   try {
-    return await inTime(longestMs, withinDeadline(asked.gone, judge(deps, asked, thread)), tooSlow);
+    return await inTime(maxMs, withinDeadline(asked.gone, judge(deps, asked, thread)), tooSlow);
   } finally {
     await thread.stop();
   }
@@ -58,7 +55,7 @@ async function judge(deps: WhatIfDeps, asked: WhatIfAsked, { ask }: Thread): Pro
   const { ledger, resources, configs } = deps;
   const { namespace, tenant, resources: text, to, gone, ...context } = asked;
   const { paymaster } = await ask('read', namespace, text);
-  const paymasterId = paymasterIdOf(tenant, paymaster);
+  const paymasterId = derivePaymasterId(tenant, paymaster);
   const existing = await resources.get('Paymaster', { namespace, name: paymaster });
   if (existing !== undefined) await ask('present', [existing]);
   for (const kind of ['SmartContract', 'PaymasterPolicy'] as const)
@@ -80,8 +77,8 @@ async function judge(deps: WhatIfDeps, asked: WhatIfAsked, { ask }: Thread): Pro
       ask('take', page.text),
       page.last === undefined ? undefined : pageAfter(page.last),
     ]);
-    if (decisions > mostDecisions)
-      throw invalidInput({ field: 'from', expected: `a period of at most ${mostDecisions} decisions` });
+    if (decisions > maxDecisions)
+      throw invalidInput({ field: 'from', expected: `a period of at most ${maxDecisions} decisions` });
     page = next;
   }
   const gaps = await ledger.gaps({ ...of, from: asked.from });

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { isDomainError, messageOf, type Problem } from '../../core/errors.js';
+import { isDomainError, errorMessage, type Problem } from '../../core/errors.js';
 import type { PastRecord } from '../../core/ledger/past.js';
 import type { WhatIf, WhatIfResult } from '../../core/what-if/what-if.js';
 import { Proposal, type Begun, type CompileContext, type Proposed, type ProposedFor } from './proposal.js';
@@ -35,15 +35,15 @@ const questions: Questions = {
   },
   take(records) {
     for (const record of JSON.parse(records) as readonly PastRecord[]) {
-      known().take(record);
+      requireWhatIf().take(record);
       if (record.verdict !== null) decisions += 1;
     }
     return decisions;
   },
-  result: () => known().result(),
+  result: () => requireWhatIf().result(),
 };
 
-function known(): WhatIf {
+function requireWhatIf(): WhatIf {
   if (begun === undefined) throw new Error('the what-if has no rules yet');
   return begun;
 }
@@ -54,7 +54,7 @@ port.on('message', ({ ask, values }: Question) => {
     answer = { value: (questions[ask] as (...given: readonly unknown[]) => unknown)(...values) };
   } catch (error) {
     const problems = isDomainError(error, 'INVALID_INPUT') ? error.details.problems : undefined;
-    answer = { error: messageOf(error), problems };
+    answer = { error: errorMessage(error), problems };
   }
   port.postMessage(answer);
 });

@@ -50,21 +50,21 @@ export function startBundler(options: BundlerOptions) {
     });
     void ended.then(unwatch);
     const bound = await listening(child, port, options);
-    log.info('bundler listening', { url: urlOf(bound), pid: child.pid ?? 0 });
+    log.info('bundler listening', { url: rpcUrl(bound), pid: child.pid ?? 0 });
     return bound;
   }
 
-  async function keep(port: number, waitMs: number): Promise<void> {
+  async function restartWhenEnded(port: number, waitMs: number): Promise<void> {
     await ended;
     if (isStopping) return;
     log.warn('bundler has ended, starting it again', { waitMs });
     options.onRestart();
     cancelRestart = timers.after(waitMs, () => {
       const startedAgain = launch(port).then(
-        () => keep(port, restartMs.first),
+        () => restartWhenEnded(port, restartMs.first),
         (error: unknown) => {
           log.warn('bundler did not start', { error });
-          return keep(port, Math.min(waitMs * 2, restartMs.longest));
+          return restartWhenEnded(port, Math.min(waitMs * 2, restartMs.longest));
         },
       );
       startedAgain.catch((error: unknown) => log.error('bundler not watched', { error }));
@@ -73,8 +73,8 @@ export function startBundler(options: BundlerOptions) {
 
   async function start(): Promise<string> {
     const port = await listenOn(options.port, launch);
-    void keep(port, restartMs.first);
-    return urlOf(port);
+    void restartWhenEnded(port, restartMs.first);
+    return rpcUrl(port);
   }
 
   const url = start();
@@ -98,7 +98,7 @@ export function startBundler(options: BundlerOptions) {
   };
 }
 
-function urlOf(port: number): string {
+function rpcUrl(port: number): string {
   return `http://127.0.0.1:${port}/rpc`;
 }
 
@@ -148,7 +148,7 @@ type AltoLine =
   | { readonly kind: 'noise' };
 
 /** A line of its log may quote a whole operation. */
-const longestProblem = 1_000;
+const maxProblemLength = 1_000;
 
 /** Reads one line: JSON of its logger, or plain text of Node (a stack, or a mistake in its arguments). */
 export function readAltoLine(line: string): AltoLine {
@@ -157,7 +157,7 @@ export function readAltoLine(line: string): AltoLine {
   const [, port] = /^Server listening at http:\/\/[^/]+:(\d+)$/.exec(entry?.msg ?? '') ?? [];
   if (port !== undefined) return { kind: 'listening', port: Number(port) };
   if (entry !== undefined && (entry.level === 'info' || entry.level === 'debug')) return { kind: 'noise' };
-  return { kind: 'problem', text: line.slice(0, longestProblem) };
+  return { kind: 'problem', text: line.slice(0, maxProblemLength) };
 }
 
 function parseEntry(line: string): { readonly level: unknown; readonly msg: string } | undefined {

@@ -6,7 +6,7 @@ import { startAnvil } from './anvil.js';
 import { deployDevChain } from './deployments.js';
 import { devAccounts } from './dev-accounts.js';
 import { exposeChain } from './expose.js';
-import { messageOf } from '../../core/errors.js';
+import { errorMessage } from '../../core/errors.js';
 import { printableLines } from '../../core/terminal-text.js';
 
 // Entry point of the image `paymaster-dev-chain`: the chain of `make run` on its own, for a trial in a cluster. It stores
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
     }
     return 0;
   } catch (error) {
-    process.stderr.write(`error: ${printableLines(messageOf(error))}\n`);
+    process.stderr.write(`error: ${printableLines(errorMessage(error))}\n`);
     return 1;
   }
 }

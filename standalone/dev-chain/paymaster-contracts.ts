@@ -3,7 +3,7 @@ import { entryPoints } from '../../core/entry-point/address.js';
 import type { Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
-import { initCodeOf } from '../../core/paymaster/contract.js';
+import { encodeInitCode } from '../../core/paymaster/contract.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { readInitCode } from './artifacts.js';
 import { devAccounts } from './dev-accounts.js';
@@ -38,7 +38,7 @@ export function paymasterContracts(signer: Address, owner: Address): readonly Pa
     const { artifact } = contract;
     if (artifact === undefined) throw new TypeError(`no artifact of ${layout} was compiled`);
     const parts = { entryPoint, owner, signer, tokenAccount: treasury };
-    const initCode = initCodeOf(readInitCode(artifact.file), artifact.creation(parts));
+    const initCode = encodeInitCode(readInitCode(artifact.file), artifact.creation(parts));
     const sponsorship = create2Address(initCode);
     return {
       version,

@@ -46,19 +46,20 @@ type StatusDeps = {
 };
 
 /** Most paymasters whose rules are read, since each costs a read of the usage store. */
-const mostPaymasters = 200;
+const maxPaymasters = 200;
 
 export async function readStatus(deps: StatusDeps) {
   const missing: string[] = [];
   const configs = (await deps.configs.listPaymasters()).map(({ config }) => config);
-  if (configs.length > mostPaymasters)
-    missing.push(`rules of ${configs.length - mostPaymasters} more paymasters are left out`);
+  if (configs.length > maxPaymasters)
+    missing.push(`rules of ${configs.length - maxPaymasters} more paymasters are left out`);
   const rules: RuleStatus[] = [];
-  for (const config of configs.slice(0, mostPaymasters))
+  for (const config of configs.slice(0, maxPaymasters))
     rules.push(
-      ...((await orMissing(missing, `rules of ${nameOf(config)}`, () => rulesOf(deps, config))) ?? []),
+      ...((await orMissing(missing, `rules of ${formatName(config)}`, () => readStatusRules(deps, config))) ??
+        []),
     );
-  const names = new Map(configs.map((config) => [config.paymasterId, nameOf(config)]));
+  const names = new Map(configs.map((config) => [config.paymasterId, formatName(config)]));
   const { spent, decisions } = await fromLedger(deps, names, missing);
   return {
     /** Of the last 24 hours, by organisation; empty without a ledger. */
@@ -69,7 +70,7 @@ export async function readStatus(deps: StatusDeps) {
     resources: await readStates(deps.resources),
     /** Every rule of each paymaster, with what it says now. */
     rules,
-    deposits: await depositsOf(deps, missing),
+    deposits: await readDeposits(deps, missing),
     /** Newest first. */
     refusals: deps.refusals.list().map(({ at, paymasterId, method, reason, detail }) => ({
       at: formatInstant(at),
@@ -84,7 +85,7 @@ export async function readStatus(deps: StatusDeps) {
 }
 
 /** Organisations that the status asks the ledger about; a standalone server has few. */
-const mostOrganisations = 20;
+const maxOrganisations = 20;
 const shownDecisions = 10;
 const dayMs = 86_400_000;
 
@@ -95,14 +96,14 @@ async function fromLedger(
 ) {
   if (ledger === undefined) return { spent: [], decisions: [] };
   const tenants = (await resources.list('Organisation')).map(tenantOfOrganisation);
-  if (tenants.length > mostOrganisations)
-    missing.push(`spend of ${tenants.length - mostOrganisations} more organisations is left out`);
+  if (tenants.length > maxOrganisations)
+    missing.push(`spend of ${tenants.length - maxOrganisations} more organisations is left out`);
   const minute = 60_000;
   const to = (Math.ceil((clock.now() + 1) / minute) * minute) as EpochMs;
   const range = { from: (to - dayMs) as EpochMs, to };
   const found = await orMissing(missing, 'spend and decisions', () =>
     Promise.all(
-      tenants.slice(0, mostOrganisations).map(async (organisation) => ({
+      tenants.slice(0, maxOrganisations).map(async (organisation) => ({
         organisation,
         rows: await ledger.usage({
           organisation,
@@ -147,12 +148,12 @@ async function fromLedger(
   };
 }
 
-async function rulesOf(deps: StatusDeps, config: PaymasterConfig): Promise<readonly RuleStatus[]> {
+async function readStatusRules(deps: StatusDeps, config: PaymasterConfig): Promise<readonly RuleStatus[]> {
   const rules = await readRules(deps, config, deps.clock.now());
-  return rules.map((rule) => ({ paymaster: nameOf(config), ...rule }));
+  return rules.map((rule) => ({ paymaster: formatName(config), ...rule }));
 }
 
-async function depositsOf(
+async function readDeposits(
   { configs, usage }: StatusDeps,
   missing: string[],
 ): Promise<readonly DepositStatus[]> {
@@ -184,7 +185,7 @@ async function orMissing<T>(missing: string[], what: string, read: () => Promise
   }
 }
 
-function nameOf({ namespace, objectName }: PaymasterConfig): string {
+function formatName({ namespace, objectName }: PaymasterConfig): string {
   return `${namespace}/${objectName}`;
 }
 

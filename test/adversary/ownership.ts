@@ -1,5 +1,5 @@
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
-import { keyGenerationOf, knownCycles, lastingCycle, remember } from '../../core/config/memory.js';
+import { currentKeyGeneration, knownCycles, lastingCycle, remember } from '../../core/config/memory.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { buryPaymaster } from '../../core/config/tombstone.js';
 import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
@@ -68,7 +68,7 @@ export class NameMemory {
   makeAgain(config: PaymasterConfig, policyIds: readonly string[], now: EpochMs): readonly EpochMs[] {
     const tombstone = buryPaymaster(config, now);
     const { memory } = this.#forgets ? { memory: undefined } : tombstone;
-    this.#keyGeneration = keyGenerationOf({}, memory);
+    this.#keyGeneration = currentKeyGeneration({}, memory);
     const known = knownCycles(this.#forgets ? undefined : tombstone);
     this.#last = { ...noPolicies, limits: [], ...(memory === undefined ? {} : { memory }) };
     return policyIds.map((policyId) => {

@@ -9,9 +9,9 @@ import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.j
 import { draftPayment } from '../../server/decision/token/in-tokens.js';
 import type { TokenCase } from '../../server/decision/token/token-case.js';
 import type { SponsorCase } from '../../server/decision/steps/sponsored-case.js';
-import { paymasterGasOf } from '../../server/decision/paymaster-gas.js';
+import { choosePaymasterGas } from '../../server/decision/paymaster-gas.js';
 import { draftSponsorship } from '../../server/decision/steps/sponsored.js';
-import { windowOf } from '../../server/decision/steps/window.js';
+import { chooseWindow } from '../../server/decision/steps/window.js';
 import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
 import { apiKeyHash } from './ownership.js';
 import { type Configs } from './configs.js';
@@ -134,8 +134,8 @@ function signedGas(
     paymasterVerificationGasLimit: own.paymasterVerificationGasLimit + mostAboveOurs,
     paymasterPostOpGasLimit: own.paymasterPostOpGasLimit + mostAboveOurs,
   };
-  const paymasterGas = asked === 'least' ? layout.sponsorship.leastGas(options) : most;
-  return paymasterGasOf(profile, { op: { ...op, paymasterGas } });
+  const paymasterGas = asked === 'least' ? layout.sponsorship.minGas(options) : most;
+  return choosePaymasterGas(profile, { op: { ...op, paymasterGas } });
 }
 
 function draft(
@@ -179,7 +179,7 @@ export function tokenTermsOf(
     token: feeToken,
     exchangeRate: rate,
     priceMarkup: 1_000_000,
-    ...windowOf(facts, secondsOf(now)),
+    ...chooseWindow(facts, secondsOf(now)),
     validUntil: plusSeconds(secondsOf(now), expirySeconds),
     options: mode.options,
     ...(inAdvance ? { inAdvance: true as const } : {}),

@@ -2,7 +2,7 @@ import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { pass } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import { gwei } from '../../core/units/wei.js';
-import { filesOf, unknownProfile } from '../../operator/facts/facts.js';
+import { profileSignerFiles, unknownProfile } from '../../operator/facts/facts.js';
 import { openInFile, type OpenStores } from './stores.js';
 import type { Switches } from './scene.js';
 import { asked, bound, boundChain, remembering, stepped } from './turned-off.js';
@@ -205,7 +205,7 @@ export const defects: readonly Defect[] = [
         const found = facts.profile(id, profile);
         return {
           ...found,
-          signers: Object.fromEntries(filesOf(profile).map((file) => [file, 'Authorized'])),
+          signers: Object.fromEntries(profileSignerFiles(profile).map((file) => [file, 'Authorized'])),
         };
       },
     }),

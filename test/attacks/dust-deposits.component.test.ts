@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Interface } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
 import { silentLogger } from '../../core/log.js';
-import { pricesOf } from '../../core/ledger/prices.js';
-import { statementOf } from '../../core/ledger/statement.js';
+import { createPrices } from '../../core/ledger/prices.js';
+import { createStatement } from '../../core/ledger/statement.js';
 import { endOf, startOf } from '../../core/ledger/steps.js';
 import { noMetrics } from '../../core/metrics.js';
 import { toAddressKey } from '../../core/units/address.js';
@@ -99,7 +99,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       await it.settle();
       const accounts = [{ chainId: devChain.chainId, contract, fundingAddress: undefined }];
       const [facts] = await ledger.statement({ accounts, from, to });
-      const found = statementOf(facts!, { to, now: to, prices: pricesOf([]), isOwn: () => true });
+      const found = createStatement(facts!, { to, now: to, prices: createPrices([]), isOwn: () => true });
       await ledger.stop();
       expect(found).toMatchObject({
         deposits: { wei: BigInt(dusty), count: dusty },

@@ -8,7 +8,7 @@ import type { CallRequest } from '../../core/chain/chain.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
-import { markupOf } from '../../core/pricing/rate.js';
+import { parseMarkup } from '../../core/pricing/rate.js';
 import { requirePrice } from '../../core/pricing/price-source.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
@@ -25,7 +25,7 @@ import { userOpHasher } from '../../core/entry-point/user-op-hash.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { allSteps } from '../../core/policy/steps-left.js';
 import { compileExpression } from '../../core/policy/expression/expression.js';
-import { methodsOf } from '../../core/policy/methods/methods.js';
+import { parseMethods } from '../../core/policy/methods/methods.js';
 import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
@@ -153,7 +153,7 @@ async function warmQuote(count: number): Promise<(index: number) => unknown> {
         ...terms,
         token: toAddressKey(`0x${token.address.slice(2)}`),
         exchangeRate: price.rate,
-        priceMarkup: Number(markupOf(token.premiumPercentage)),
+        priceMarkup: Number(parseMarkup(token.premiumPercentage)),
         options: {},
       };
       return renderFeeQuote({
@@ -201,7 +201,7 @@ expressions.set(
   'the largest',
   `calls.all(c, c.method == "transfer(address,uint256)" && ${Array.from({ length: 4 }, () => 'c.args[1] % (c.args[1] + 1)').join(' + ')} >= 0)`,
 );
-const declared = methodsOf([
+const declared = parseMethods([
   'transfer(address to,uint256 amount)',
   'approve(address spender,uint256 amount)',
   'mint(address to,uint256 count)',

@@ -1,6 +1,6 @@
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { addressListOf } from '../../core/policy/address-list.js';
+import { compileAddressList } from '../../core/policy/address-list.js';
 import type { LimitConfig } from '../../core/policy/spending-limit/schema.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { sponsoredContract, sponsoredMethod } from './fixture.js';
@@ -8,7 +8,7 @@ import { sponsoredContract, sponsoredMethod } from './fixture.js';
 /** Rules of every kind that an owner may write, all of which let the requests of the bench pass. */
 
 /** As many as a policy may have; no request of the bench is from one of them. */
-export const deniedList = addressListOf(
+export const deniedList = compileAddressList(
   Array.from({ length: 5_000 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, 'd')}`),
 ).list;
 

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { runWhatIf } from '../../server/what-if/run.js';
 import {
@@ -40,7 +40,7 @@ export async function measureWhatIf({
 }
 
 async function measure(store: string, ledger: WrittenLedger, decisions: number): Promise<readonly Goal[]> {
-  const paymasterId = paymasterIdOf(tenant, 'shop');
+  const paymasterId = derivePaymasterId(tenant, 'shop');
   await fillLedger(ledger, decisions, paymasterId);
   const limit = {
     apiVersion: 'paymasters.dev/v1alpha1',

@@ -27,7 +27,7 @@ describe.each(names)('profile %s', (name) => {
     const profile = others.get(name) ?? devChain.profile(name);
     const account = await buildAccount(devChain, profile.entryPointVersion);
     const { options } = await buildTerms(devChain, profile);
-    const least = layouts[profile.layout].sponsorship.leastGas(options);
+    const least = layouts[profile.layout].sponsorship.minGas(options);
     const { paymasterVerificationGasLimit: validation } = least;
     expect(await isMined(profile, account, least)).toBe(true);
     const less = (validation * 9n) / 10n;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { opStackOracle } from '../../adapters/data-fee/op-stack.js';
 import {
-  boundedPreVerificationGasOf,
-  preVerificationGasOf,
+  boundedPreVerificationGas,
+  bundledPreVerificationGas,
   type DataFee,
 } from '../../core/chain/data-fee/data-gas.js';
 import { fastLzSize } from '../../core/chain/data-fee/op-stack/fast-lz.js';
@@ -68,7 +68,7 @@ test('estimates and caps follow when the price of layer 1 triples', async () => 
       blobBaseFee: times * blobBaseFee,
     });
     const fee: DataFee = { spec: { kind: 'OpStack' }, price: await opStackOracle.read(chain), network };
-    return [preVerificationGasOf(bundled, fee), boundedPreVerificationGasOf(bundled, fee)] as const;
+    return [bundledPreVerificationGas(bundled, fee), boundedPreVerificationGas(bundled, fee)] as const;
   };
   const [free, quiet, busy] = [await figuresAt(0n), await figuresAt(1n), await figuresAt(3n)];
   for (const index of [0, 1] as const) {

@@ -11,7 +11,7 @@ import type { FinalUserOperation, GasLimits } from '../../core/entry-point/user-
 import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
-import { highestGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import { maxGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
@@ -158,7 +158,7 @@ async function estimate(
     },
     paymasterAndData: layouts[profile.layout].sponsorship.encode(op, terms, stubSignature()),
     minVerificationGasLimit: layouts[profile.layout].sponsorship.minVerificationGasLimit,
-    most: highestGasLimits(compilePriceGuard({}, {}), op),
+    most: maxGasLimits(compilePriceGuard({}, {}), op),
   });
   expect(reverted).toBeUndefined();
   return { callGasLimit, verificationGasLimit, preVerificationGas };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { digestOf } from '../../core/paymaster/digest.js';
+import { toDigest } from '../../core/paymaster/digest.js';
 import type { Layout } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { recognise } from '../../core/paymaster/recognise.js';
@@ -120,7 +120,7 @@ describe.each(cases)('profile $version, mode $mode', ({ version, mode }) => {
     const profile = profileOf(version);
     const modes = [layouts[profile.layout]];
     const { data, hash } = await promised(profile);
-    const digest = digestOf(hash);
+    const digest = toDigest(hash);
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 2 }), async (changes) => {

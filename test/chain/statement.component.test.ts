@@ -3,13 +3,13 @@ import { Interface } from 'ethers';
 import { createSqliteLedger } from '../../adapters/store/ledger/sqlite-ledger.js';
 import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import type { FundsSample } from '../../core/ledger/record.js';
-import { pricesFor, pricesOf } from '../../core/ledger/prices.js';
-import { statementOf } from '../../core/ledger/statement.js';
+import { pricesFor, createPrices } from '../../core/ledger/prices.js';
+import { createStatement } from '../../core/ledger/statement.js';
 import { endOf } from '../../core/ledger/steps.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { lineShape, linesOf } from '../../server/dashboard/ledger/statement-record.js';
+import { lineShape, renderLines } from '../../server/dashboard/ledger/statement-record.js';
 import { createRecordIds } from '../../server/ledger/record-ids.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { createTransactor } from '../../standalone/dev-chain/transactor.js';
@@ -182,11 +182,11 @@ test.each(['hybrid-0.9', 'singleton-0.8'])(
         fundingAddress,
       }));
       const facts = await ledger.statement({ accounts, from, to });
-      const found = pricesOf(await ledger.prices(pricesFor({ chainIds: [chainId], from, to })));
+      const found = createPrices(await ledger.prices(pricesFor({ chainIds: [chainId], from, to })));
       const isOwn = ({ organisation }: { readonly organisation: string }) => organisation === 'acme';
       const rendered = facts.map(
         (one) =>
-          linesOf(statementOf(one, { to, now: to, prices: found, isOwn }), {
+          renderLines(createStatement(one, { to, now: to, prices: found, isOwn }), {
             names: () => undefined,
             prices: found,
           }).map(lineShape.render) as readonly Line[],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { gweiCeil, divideUp } from '../../core/units/wei.js';
-import { mostLost } from '../../core/paymaster/token-payment.js';
+import { maxLost } from '../../core/paymaster/token-payment.js';
 import { followDevChain, type FollowedDevChain } from '../attacks/support/followed-dev-chain.js';
 import { mineRelayed } from '../attacks/support/relayed.js';
 import { sendAs } from './support/send-as.js';
@@ -137,7 +137,7 @@ describe.each(tokenProfiles)('profile %s', (version) => {
     };
     const promised = await followed.promiseTokens(wallet, op, terms);
     if (promised === undefined) return 'refused';
-    const held = mostLost(tokenCodecOf(profile), op, terms, {
+    const held = maxLost(tokenCodecOf(profile), op, terms, {
       need: tokenCodecOf(profile).need(op, terms.options),
       payer: isHybrid() ? toAddressKey(treasury) : undefined,
     });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
 import { acmeToken, createPaymaster } from '../build/dashboard.js';
 import { aPaymasterConfig } from '../build/configs.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await createPaymaster(host, { name: 'shop' });
   const [made] = await host.resources.list('Paymaster', { namespace: 'acme' });
   name = made?.metadata.name ?? '';
-  await host.configs.putPaymaster(aPaymasterConfig({ paymasterId: paymasterIdOf('acme', name) }));
+  await host.configs.putPaymaster(aPaymasterConfig({ paymasterId: derivePaymasterId('acme', name) }));
 });
 beforeEach(() => void asked.splice(0));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

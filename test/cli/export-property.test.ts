@@ -7,9 +7,9 @@ import { parseManifest } from '../../adapters/manifests/parse-manifest.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { compare } from '../../cli/state/compare.js';
-import { textOf } from '../../cli/state/manifest.js';
+import { renderManifests } from '../../cli/state/manifest.js';
 import { kinds, type AnyResource } from '../../core/resources/kinds.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import { given } from '../../core/units/given.js';
 import { systemClock } from '../../core/units/time.js';
 import { arbitraryResource } from '../support/arbitrary-resource.js';
@@ -21,7 +21,7 @@ async function stored(objects: readonly AnyResource[], manager: string) {
   const resources = createSqliteResourceStore({ db, clock: systemClock });
   for (const object of objects) {
     const { kind, spec, metadata } = object;
-    const request = { kind, key: keyOf(object), spec: spec as never };
+    const request = { kind, key: objectKey(object), spec: spec as never };
     await resources.apply({
       ...request,
       manager,
@@ -47,7 +47,7 @@ test('an export is valid, changes nothing where it is from, and makes the same s
       async (objects) => {
         const from = await stored(objects, 'paymaster-dashboard');
         const there = await everythingOf(from.resources);
-        const text = textOf(there);
+        const text = renderManifests(there);
         const { objects: manifests, problems } = parseManifest('export.yaml', text);
         expect(problems).toEqual([]);
         expect(manifests).toHaveLength(objects.length);
@@ -60,7 +60,7 @@ test('an export is valid, changes nothing where it is from, and makes the same s
         const to = await stored([], '');
         const { problems: refused } = await applyManifests(to.resources, [{ objects: manifests }], new Map());
         expect(refused).toEqual([]);
-        expect(textOf(await everythingOf(to.resources))).toBe(text);
+        expect(renderManifests(await everythingOf(to.resources))).toBe(text);
         // Nor is any value another one for a program that reads it.
         for (const [at, document] of text.split(/^---\n/m).entries())
           expect(parse(document)?.spec).toEqual(there[at]?.spec);

@@ -9,10 +9,10 @@ import { parseManifest } from '../../adapters/manifests/parse-manifest.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import type { StoredObject } from '../../adapters/resources/sqlite/resource-rows.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
-import { commandNameOf } from '../../cli/api/command-name.js';
+import { nameCommand } from '../../cli/api/command-name.js';
 import { compare } from '../../cli/state/compare.js';
-import { textOf } from '../../cli/state/manifest.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { renderManifests } from '../../cli/state/manifest.js';
+import { objectKey } from '../../core/meta/meta.js';
 import { kinds, type AnyResource, type Kind } from '../../core/resources/kinds.js';
 import { given } from '../../core/units/given.js';
 import { systemClock } from '../../core/units/time.js';
@@ -130,7 +130,7 @@ const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = 
 
   async command(step) {
     const body = await bodyOf(step);
-    const { noun, verb = '' } = commandNameOf(step.row, manageEndpoints);
+    const { noun, verb = '' } = nameCommand(step.row, manageEndpoints);
     const file = join(folder, 'body.json');
     writeFileSync(file, JSON.stringify(body));
     const args = [
@@ -178,7 +178,7 @@ const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = 
   hand: (step) => apply(step, 'kubectl-edit'),
 
   async withdraw({ object }) {
-    await host.resources.delete(object.kind, keyOf(object)).catch(() => undefined);
+    await host.resources.delete(object.kind, objectKey(object)).catch(() => undefined);
     return 0;
   },
 };
@@ -186,7 +186,7 @@ const steps: { readonly [By in Step['by']]: (step: Step) => Promise<number> } = 
 async function apply({ object }: Step, manager: string): Promise<number> {
   const { kind, spec, metadata } = object;
   const { labels, annotations } = metadata;
-  const request = { manager, kind, key: keyOf(object), spec: spec as never };
+  const request = { manager, kind, key: objectKey(object), spec: spec as never };
   const force = manager === 'kubectl-edit';
   await host.resources.apply({ ...request, force, ...given({ labels, annotations }) }).catch(() => undefined);
   return 0;
@@ -206,7 +206,7 @@ test(`${histories} histories of REST, commands and manifests can be exported and
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (history) => {
       for (const each of await everythingOf(host.resources))
-        if (made.includes(each.kind)) await host.resources.delete(each.kind, keyOf(each));
+        if (made.includes(each.kind)) await host.resources.delete(each.kind, objectKey(each));
       // Most steps are about a paymaster that is there.
       const spec = { name: 'Shop', chainId, type: 'HYBRID', version: '1.1.0' };
       expect(await rest('POST', '/paymasters', { name: 'shop', spec })).toMatchObject({ status: 201 });
@@ -219,7 +219,7 @@ test(`${histories} histories of REST, commands and manifests can be exported and
       }
 
       const there = await everythingOf(host.resources);
-      const text = textOf(there);
+      const text = renderManifests(there);
       const parsed = parseManifest('export.yaml', text);
       expect(parsed.problems).toEqual([]);
       // A mistake that the operator finds is part of the state; one that a store refuses would be the export's.
@@ -241,13 +241,13 @@ test(`${histories} histories of REST, commands and manifests can be exported and
       const empty = createSqliteResourceStore({ db, clock: systemClock });
       const elsewhere = await applyManifests(empty, [{ objects: parsed.objects }], new Map());
       expect(elsewhere.problems).toEqual([]);
-      expect(textOf(await everythingOf(empty))).toBe(text);
+      expect(renderManifests(await everythingOf(empty))).toBe(text);
       db.close();
 
       // Nor does it change anything where it is from.
       const here = await applyManifests(host.resources, [{ objects: parsed.objects }], new Map());
       expect(here.problems).toEqual([]);
-      expect(textOf(await everythingOf(host.resources))).toBe(text);
+      expect(renderManifests(await everythingOf(host.resources))).toBe(text);
     }),
     runs(histories),
   );

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { checksumOf, safeFile } from '../../cli/contract/safe-file.js';
-import { dataOf } from '../../core/paymaster/contract.js';
+import { computeChecksum, safeFile } from '../../cli/contract/safe-file.js';
+import { encodeContractCall } from '../../core/paymaster/contract.js';
 import { parseAddress } from '../../core/units/address.js';
 
 /** A file that the Transaction Builder itself wrote (version 1.18.2, published in October 2025). */
@@ -34,7 +34,7 @@ const written = {
 };
 
 test('the checksum is the one that the Transaction Builder computes', () => {
-  expect(checksumOf(written)).toBe('0x8b5032f716845c8b08bab3d63dbd9ba92e056f3557793cd041e59b84e16aa989');
+  expect(computeChecksum(written)).toBe('0x8b5032f716845c8b08bab3d63dbd9ba92e056f3557793cd041e59b84e16aa989');
 });
 
 test('a file changed on its way has another checksum', () => {
@@ -45,7 +45,7 @@ test('a file changed on its way has another checksum', () => {
     by: 'owner',
     to: safe,
     value: 0n,
-    data: dataOf(call),
+    data: encodeContractCall(call),
     says: 'a',
     call,
   } as const;
@@ -53,10 +53,10 @@ test('a file changed on its way has another checksum', () => {
     meta: { checksum: string };
   };
   const { checksum, ...meta } = file.meta;
-  expect(checksumOf({ ...file, meta })).toBe(checksum);
+  expect(computeChecksum({ ...file, meta })).toBe(checksum);
   const transactions = file.transactions.map((each) => ({
     ...each,
     to: '0x474e5Ded6b5D078163BFB8F6dBa355C3aA5478C8',
   }));
-  expect(checksumOf({ ...file, meta, transactions } as never)).not.toBe(checksum);
+  expect(computeChecksum({ ...file, meta, transactions } as never)).not.toBe(checksum);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
-import { commandNameOf } from '../../cli/api/command-name.js';
+import { nameCommand } from '../../cli/api/command-name.js';
 import { describeEndpoint } from '../../cli/api/endpoints.js';
 import { renderAnswer } from '../../cli/api/render-answer.js';
 import { actingVerbs } from '../../cli/contract/verbs.js';
@@ -39,7 +39,7 @@ const run = (
 
 test('every endpoint of the management API is one command', async () => {
   const endpoints = [...manageEndpoints, ...platformEndpoints];
-  const names = endpoints.map((endpoint) => commandNameOf(endpoint, endpoints));
+  const names = endpoints.map((endpoint) => nameCommand(endpoint, endpoints));
   const words = names.map(({ noun, verb }) => [noun, ...(verb === undefined ? [] : [verb])]);
   expect(new Set(words.map((each) => each.join(' '))).size).toBe(endpoints.length);
   for (const [at, endpoint] of endpoints.entries()) {
@@ -68,7 +68,7 @@ test.each([
   ['delete', '/paymasters/:name/keys/:key', 'key revoke'],
 ] as const)('%s %s is %s', (method, path, name) => {
   const others = [{ method: 'get', path: '/paymasters/:name/hosts' } as const];
-  const { noun, verb } = commandNameOf({ method, path }, others);
+  const { noun, verb } = nameCommand({ method, path }, others);
   expect([noun, verb].filter((word) => word !== undefined).join(' ')).toBe(name);
 });
 
@@ -199,7 +199,7 @@ test('whatever deletes or sends a transaction has --yes', async () => {
   expect(deletions.map(({ parameters = {}, path }) => 'dryRun' in parameters || path)).not.toContain(
     expect.any(String),
   );
-  const names = deletions.map((each) => commandNameOf(each, endpoints));
+  const names = deletions.map((each) => nameCommand(each, endpoints));
   for (const words of [
     ...names.map(({ noun, verb = '' }) => [noun, verb]),
     ['context', 'delete'],

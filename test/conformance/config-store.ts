@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
 import { maxContracts, type PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { addressListOf } from '../../core/policy/address-list.js';
+import { compileAddressList } from '../../core/policy/address-list.js';
 import { isDomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChainConfig, addressOf, aPaymasterConfig, sha256 } from '../build/configs.js';
@@ -339,9 +339,9 @@ export function configStoreConformance(
     });
 
     describe('a list of addresses', () => {
-      const some = addressListOf([addressOf(2), addressOf(1)]).list;
-      const others = addressListOf([addressOf(3)]).list;
-      const empty = addressListOf([]).list;
+      const some = compileAddressList([addressOf(2), addressOf(1)]).list;
+      const others = compileAddressList([addressOf(3)]).list;
+      const empty = compileAddressList([]).list;
 
       test('is there under its hash, also after a reopening', async () => {
         expect(await store.getList(some.hash)).toBeUndefined();
@@ -352,7 +352,9 @@ export function configStoreConformance(
       });
 
       test('may be as large as a policy and a Chain can make it', async () => {
-        const large = addressListOf(Array.from({ length: 5_000 }, (_, n) => addressOf(n + 2 ** 40))).list;
+        const large = compileAddressList(
+          Array.from({ length: 5_000 }, (_, n) => addressOf(n + 2 ** 40)),
+        ).list;
         await store.putList(large);
         expect(await store.getList(large.hash)).toEqual(large);
       });

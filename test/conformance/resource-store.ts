@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { isDomainError, type DomainError } from '../../core/errors.js';
-import { ownedFields, ownersOf } from '../../core/resources/managed-fields.js';
+import { ownedFields, listOwners } from '../../core/resources/managed-fields.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ObjectMeta } from '../../core/meta/meta.js';
 import type { ApplyRequest, ResourceStore, WatchEvent } from '../../core/resources/resource-store.js';
@@ -86,10 +86,10 @@ export function resourceStoreConformance(
         expect(entries.find(({ manager }) => manager === dashboard)?.fieldsV1).toEqual({
           'f:spec': { 'f:funding': { 'f:address': {} } },
         });
-        expect(ownersOf(object, 'spec.funding.address')).toEqual([
+        expect(listOwners(object, 'spec.funding.address')).toEqual([
           { manager: dashboard, operation: 'Apply' },
         ]);
-        expect(ownersOf(object, 'spec.version').map(({ manager }) => manager)).toEqual([git]);
+        expect(listOwners(object, 'spec.version').map(({ manager }) => manager)).toEqual([git]);
       });
 
       test('lets two managers write different fields of one object', async () => {
@@ -112,7 +112,7 @@ export function resourceStoreConformance(
         await apply(git, { spec: { ...spec, suspended: true } });
         const both = await apply(dashboard, { spec: { suspended: true } });
         expect(
-          ownersOf(both, 'spec.suspended')
+          listOwners(both, 'spec.suspended')
             .map(({ manager }) => manager)
             .toSorted(),
         ).toEqual([git, dashboard]);
@@ -126,7 +126,7 @@ export function resourceStoreConformance(
         await apply(git, { spec: { ...spec, suspended: true } });
         const object = await apply(dashboard, { spec: { suspended: false }, force: true });
         expect(object.spec.suspended).toBe(false);
-        expect(ownersOf(object, 'spec.suspended').map(({ manager }) => manager)).toEqual([dashboard]);
+        expect(listOwners(object, 'spec.suspended').map(({ manager }) => manager)).toEqual([dashboard]);
         expect((await failure(apply(git, { spec: { ...spec, suspended: true } }))).code).toBe('FIELD_OWNED');
       });
 
@@ -231,7 +231,7 @@ export function resourceStoreConformance(
           metadata: { generation: 2, labels: { team: 'a' } },
           spec: { suspended: true },
         });
-        expect(ownersOf(next, 'spec.suspended').map(({ manager }) => manager)).toEqual([dashboard]);
+        expect(listOwners(next, 'spec.suspended').map(({ manager }) => manager)).toEqual([dashboard]);
         expect(await store.get('Paymaster', key)).toEqual(present);
         const refused = [
           { code: 'ALREADY_EXISTS', request: { spec, create: true } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { SigningKey, computeAddress, keccak256, recoverAddress } from 'ethers';
 import fc from 'fast-check';
-import { signatureOf, signingItem, signOne, type Signer } from '../../core/paymaster/signer.js';
+import { requireSignature, signingItem, signOne, type Signer } from '../../core/paymaster/signer.js';
 import { endsOf } from '../build/signing.js';
 import { bytesToHex } from '../../core/units/hex.js';
 
@@ -37,7 +37,7 @@ export function signerConformance(
     test('answers a batch in the order of its items', async () => {
       const { signer, stop } = await create(Buffer.alloc(32, 7));
       const items = Array.from({ length: 33 }, (_, index) => item(index));
-      const together = (await endsOf(signer, items)).map((one) => bytesToHex(signatureOf(one)));
+      const together = (await endsOf(signer, items)).map((one) => bytesToHex(requireSignature(one)));
       await stop();
       expect(together.map((signature, at) => recoverAddress(items[at]!.digest, signature))).toEqual(
         items.map(() => signer.address),
@@ -52,8 +52,8 @@ export function signerConformance(
       await stop();
       expect(ended.map(({ outcome }) => outcome)).toEqual(['signed', 'unsigned', 'signed']);
       const [first, , third] = ended;
-      expect(recoverAddress(item(1).digest, bytesToHex(signatureOf(first!)))).toBe(signer.address);
-      expect(recoverAddress(item(3).digest, bytesToHex(signatureOf(third!)))).toBe(signer.address);
+      expect(recoverAddress(item(1).digest, bytesToHex(requireSignature(first!)))).toBe(signer.address);
+      expect(recoverAddress(item(3).digest, bytesToHex(requireSignature(third!)))).toBe(signer.address);
     });
 
     test('keeps earlier signatures untouched by later ones', async () => {
@@ -71,7 +71,7 @@ export function signerConformance(
       const ended = await endsOf(signer, items);
       await stop();
       const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-      for (const signature of ended.map(signatureOf)) {
+      for (const signature of ended.map(requireSignature)) {
         expect(signature).toHaveLength(65);
         expect(BigInt(bytesToHex(signature.subarray(32, 64)))).toBeLessThanOrEqual(halfOrder);
         expect([27, 28]).toContain(signature[64]);

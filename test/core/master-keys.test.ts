@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  announcementOf,
+  createAnnouncement,
   decideKeys,
-  fingerprintOf,
+  deriveFingerprint,
   leaderKeys,
   selectKeys,
   type KeyAnnouncement,
@@ -19,12 +19,12 @@ const [k0, k1, k2, w0, w1] = [10, 11, 12, 20, 21].map((byte) => new Uint8Array(3
 ];
 const mounted = (apiKeys: Uint8Array[], webhook: Uint8Array[] = [w0]): MountedKeys => ({ apiKeys, webhook });
 const announced = (apiKeys: Uint8Array[], webhook: Uint8Array[] = [w0]): KeyAnnouncement =>
-  announcementOf({ apiKeys, webhook });
+  createAnnouncement({ apiKeys, webhook });
 
 test('a fingerprint names a key and holds nothing of it', () => {
-  expect(fingerprintOf(k0)).toMatch(/^[0-9a-f]{16}$/);
-  expect(fingerprintOf(k0)).not.toBe(fingerprintOf(k1));
-  expect(Buffer.from(k0).toString('hex')).not.toContain(fingerprintOf(k0).slice(0, 4));
+  expect(deriveFingerprint(k0)).toMatch(/^[0-9a-f]{16}$/);
+  expect(deriveFingerprint(k0)).not.toBe(deriveFingerprint(k1));
+  expect(Buffer.from(k0).toString('hex')).not.toContain(deriveFingerprint(k0).slice(0, 4));
 });
 
 describe('what the leader does with mounted keys', () => {
@@ -123,5 +123,5 @@ test('until it is announced a new key is accepted and not shown', () => {
 test('of announced keys those that are not known are named by their fingerprints', () => {
   const { apiKeys } = announced([k1, k0]);
   expect(selectKeys(apiKeys, [k0, k1])).toEqual({ found: [k1, k0], lacking: [] });
-  expect(selectKeys(apiKeys, [k0])).toEqual({ found: [k0], lacking: [fingerprintOf(k1)] });
+  expect(selectKeys(apiKeys, [k0])).toEqual({ found: [k0], lacking: [deriveFingerprint(k1)] });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { estimationFailed } from '../../adapters/estimator/simulate-handle-op.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { limitReached } from '../../core/policy/share-texts.js';
-import { refuse, remedyOf, type Refusal, type Verdict } from '../../core/refusal.js';
+import { refuse, refusalRemedy, type Refusal, type Verdict } from '../../core/refusal.js';
 import { refusedError } from '../../core/refused-error.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { decodeCalls } from '../build/decoded.js';
@@ -46,7 +46,7 @@ describe('the remedy fits the case:', () => {
     const allowList = { kind: 'registered', contracts: new Map() } as const;
     const verdict = decideCalls(allowList, decodeCalls('0x'), { initCode: '0x' });
     expect(refusalOf(verdict).reason).toBe('CONTRACT_NOT_REGISTERED');
-    expect(remedyOf(refusalOf(verdict))).toContain('Put a call of a registered contract into callData');
+    expect(refusalRemedy(refusalOf(verdict))).toContain('Put a call of a registered contract into callData');
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe('the remedy fits the case:', () => {
   ])('a need of $cost against a threshold of 5: "$wants"', ({ cost, wants }) => {
     const window = { from: 0 as EpochMs, until: 1 as EpochMs };
     const share = { unit: 'NATIVE_ASSET', threshold: 5, cost, window } as const;
-    expect(remedyOf(limitReached(share, { name: 'Daily', subject: '' }, 1))).toContain(wants);
+    expect(refusalRemedy(limitReached(share, { name: 'Daily', subject: '' }, 1))).toContain(wants);
   });
 
   test('an account that is not deployed needs initCode or a factory', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import type { Hex } from '../../core/units/hex.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
@@ -108,7 +108,7 @@ describe('the dashboard on the Kubernetes API', () => {
       dashboard(
         installation.connection,
         'PATCH',
-        `/paymaster-policy/limit/${policyIdOf('quickstart', policy)}`,
+        `/paymaster-policy/limit/${derivePolicyId('quickstart', policy)}`,
         { apiKey: installation.connection.apiKey, body: { threshold } },
       );
     const threshold = (): string =>
@@ -185,7 +185,7 @@ describe('the dashboard on the Kubernetes API', () => {
       const answer = await dashboard(
         installation.connection,
         'PATCH',
-        `/paymaster-policy/limit/${policyIdOf('quickstart', object)}`,
+        `/paymaster-policy/limit/${derivePolicyId('quickstart', object)}`,
         { apiKey: installation.connection.apiKey, body: { threshold: 100000 } },
       );
       expect(answer.status).toBe(200);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveApiKey } from '../../core/config/api-key.js';
-import { fingerprintOf } from '../../core/master-keys.js';
+import { deriveFingerprint } from '../../core/master-keys.js';
 import { startCluster, type Cluster } from '../support/cluster/cluster.js';
 import type { Component } from '../support/cluster/component.js';
 import { applyQuickstart, describeQuickstart } from '../support/cluster/quickstart.js';
@@ -82,7 +82,7 @@ test(
     const k1 = randomBytes(32);
     const former = { 'master.key': k0, 'webhook-master.key': webhook };
     const rotated = { 'master.key': k1, 'master-previous.key': k0, 'webhook-master.key': webhook };
-    expect(await announced()).toBe(fingerprintOf(k0));
+    expect(await announced()).toBe(deriveFingerprint(k0));
     expect(await shownBy(early)).toBe(apiKeyOf(k0));
     expect(await sponsors(apiKeyOf(k0))).toBe(true);
 
@@ -99,7 +99,7 @@ test(
     mount(operator, rotated);
     await until(
       'it is announced',
-      async () => (await announced()) === `${fingerprintOf(k1)} ${fingerprintOf(k0)}`,
+      async () => (await announced()) === `${deriveFingerprint(k1)} ${deriveFingerprint(k0)}`,
       patienceMs,
     );
     await until('it is shown', async () => (await shownBy(early)) === apiKeyOf(k1), patienceMs);
@@ -132,7 +132,7 @@ test(
     ]);
     const { problems } = JSON.parse(out) as { readonly problems: readonly ProblemRecord[] };
     expect(problems).toContainEqual(expect.objectContaining({ check: 'master-keys-refused', name: 'dev' }));
-    expect(await announced()).toBe(fingerprintOf(k1));
+    expect(await announced()).toBe(deriveFingerprint(k1));
     expect(await sponsors(apiKeyOf(k1))).toBe(true);
     expect(await shownBy(early)).toBe(apiKeyOf(k1));
   },

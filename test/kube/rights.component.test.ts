@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createReflector } from '../../adapters/kube/reflector.js';
 import type { KubeObject } from '../../adapters/kube/objects.js';
 import { createKubeTransport } from '../../adapters/kube/transport.js';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import { group, version } from '../../core/meta/meta.js';
 import { systemNamespace, type Component } from '../support/cluster/component.js';
 import { silentLogger } from '../../core/log.js';
@@ -254,7 +254,7 @@ describe('requests to the API server', () => {
         '-o',
         'jsonpath={.items[0].metadata.name}',
       );
-      const policyId = policyIdOf('quickstart', name);
+      const policyId = derivePolicyId('quickstart', name);
       await call('PATCH', `/paymaster-policy/limit/${policyId}`, apiKey, { threshold: 60 });
       await call('PATCH', `/paymaster-policy/deactivate/${policyId}`, apiKey);
       await call('PATCH', `/paymaster-policy/activate/${policyId}`, apiKey);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
 import { aPaymaster, aPolicy } from '../build/resources.js';
 import { conditionOf, isReady, startWorld } from './world.js';
@@ -31,7 +31,7 @@ describe('connection secrets', () => {
       name: 'shop',
       keyGeneration: 1,
     });
-    const webhookKey = deriveWebhookKey(new Uint8Array(32).fill(2), policyIdOf('acme', 'hook'));
+    const webhookKey = deriveWebhookKey(new Uint8Array(32).fill(2), derivePolicyId('acme', 'hook'));
     expect(world.secrets.get('acme/shop-connection')).toEqual({
       owner: 'shop',
       data: {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { invalidInput } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
-import { announcementOf, type MountedKeys } from '../../core/master-keys.js';
+import { createAnnouncement, type MountedKeys } from '../../core/master-keys.js';
 import { noMetrics } from '../../core/metrics.js';
 import { createKeyRotation } from '../../operator/key-rotation.js';
 import { createFakeAnnouncements } from '../fakes/key-announcements.js';
@@ -21,7 +21,7 @@ const inForce: MountedKeys = { apiKeys: [k0], webhook: [w0] };
 async function aWorld() {
   const time = createVirtualTime();
   const announcements = createFakeAnnouncements();
-  announcements.stored = announcementOf(inForce);
+  announcements.stored = createAnnouncement(inForce);
   announcements.isAway = true;
   let mounted: MountedKeys | Error = inForce;
   const rotation = createKeyRotation({

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import { invalidInput } from '../../core/errors.js';
-import { announcementOf, type MountedKeys } from '../../core/master-keys.js';
+import { createAnnouncement, type MountedKeys } from '../../core/master-keys.js';
 import { aPaymaster, aPolicy } from '../build/resources.js';
 import { createFakeAnnouncements, type FakeAnnouncements } from '../fakes/key-announcements.js';
 import { conditionOf, isReady, startWorld, type World } from './world.js';
@@ -51,7 +51,7 @@ const messageOf = async (): Promise<string> =>
   (await world.get('Chain', 'dev')).status?.conditions?.find(({ type }) => type === 'MasterKeys')?.message ??
   '';
 const becomes = (want: string) => world.until(`MasterKeys is ${want}`, async () => (await keysOf()) === want);
-const announced = (apiKeys: Uint8Array[], webhook = [w0]) => announcementOf({ apiKeys, webhook });
+const announced = (apiKeys: Uint8Array[], webhook = [w0]) => createAnnouncement({ apiKeys, webhook });
 const shown = (): string | undefined => world.secrets.get('acme/connection')?.data['apiKey'];
 const withSecret = aPaymaster({ writeConnectionSecretToRef: { name: 'connection' } });
 const apiKeyOf = (master: Uint8Array): string =>
@@ -89,7 +89,7 @@ describe('a Secret of master keys', () => {
     expect(announcements.stored).toEqual(announced([k1, k0], [w1, w0]));
     await world.until('it is shown', () => shown() === apiKeyOf(k1));
     expect(world.secrets.get('acme/connection')?.data['webhookKey']).toBe(
-      deriveWebhookKey(w1, policyIdOf('acme', 'hook')),
+      deriveWebhookKey(w1, derivePolicyId('acme', 'hook')),
     );
     mounted = { apiKeys: [k1], webhook: [w1] };
     await world.until('the old key has ended', async () => (await hashes()).length === 1);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createCache } from '../../operator/cache.js';
-import { keysOf } from '../../operator/reconcilers/mapping.js';
+import { listKeys } from '../../operator/reconcilers/mapping.js';
 import { finding, setConditions } from '../../core/meta/conditions.js';
 import { silentLogger } from '../../core/log.js';
 import { aPaymaster } from '../build/resources.js';
@@ -40,10 +40,10 @@ test('a paymaster over the quota wakes none of the others over it, and a deletio
   const waiting = Array.from({ length: 50 }, (_, index) => over(index));
   const cache = await holding(waiting);
   const added = aPaymaster({ meta: { name: 'late' }, name: 'Late' });
-  expect(keysOf({ after: added }, cache).paymasters).toEqual(['acme/late']);
-  expect(keysOf({ before: added }, cache).paymasters).toHaveLength(51);
+  expect(listKeys({ after: added }, cache).paymasters).toEqual(['acme/late']);
+  expect(listKeys({ before: added }, cache).paymasters).toHaveLength(51);
   const replaced = { ...added, metadata: { ...added.metadata, uid: 'another' } };
-  expect(keysOf({ before: added, after: replaced }, cache).paymasters).toHaveLength(51);
+  expect(listKeys({ before: added, after: replaced }, cache).paymasters).toHaveLength(51);
 });
 
 test('validating one of many takes time linear in their number', () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import { anOrganisation, aPaymaster, aPolicy } from '../build/resources.js';
 import { startWorld, type World } from './world.js';
 import { aReplica, fundingProof, keyHash, owner } from './tenants.js';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const latest = async (tenant: string) =>
-  (await world.configs.getPaymaster(paymasterIdOf(tenant, 'shop')))?.config;
+  (await world.configs.getPaymaster(derivePaymasterId(tenant, 'shop')))?.config;
 
 test('key, proof and webhook key of the former tenant have become invalid', async () => {
   const { view } = await aReplica(world);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { budgetIdOf, policyIdOf } from '../../core/config/ids.js';
+import { deriveBudgetId, derivePolicyId } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
 import type { Reports } from '../../core/policy/reports.js';
 import { inOrder, problemsAmong } from '../../core/problems/problems.js';
@@ -36,7 +36,7 @@ const reports = {
   },
 } as Pick<Reports, 'all'>;
 const report = (trouble?: ServingTrouble): void => {
-  const policyId = policyIdOf('acme', 'daily');
+  const policyId = derivePolicyId('acme', 'daily');
   store.entries = new Map(
     trouble === undefined ? [] : [[policyId, { trouble, until: Number.MAX_SAFE_INTEGER as EpochMs }]],
   );
@@ -116,7 +116,7 @@ describe('the condition Serving of a Paymaster', () => {
     );
     await becomes('True/Serving');
     const full = { trouble: 'LimitFull', until: Number.MAX_SAFE_INTEGER as EpochMs } as const;
-    store.entries = new Map([[budgetIdOf('acme', 'month'), full]]);
+    store.entries = new Map([[deriveBudgetId('acme', 'month'), full]]);
     await becomes('False/LimitFull');
     expect(await messageOf()).toMatch(/^Full: budget "month" of the Organisation\. /);
     report();
@@ -154,9 +154,9 @@ test('everything that is wrong shows at the same time, the most severe first, an
   );
   await world.until('the policy is served', async () => (await policyState('Ready', 'kyc')) === 'True/Ready');
   store.entries = new Map([
-    [policyIdOf('acme', 'daily'), { trouble: 'LimitFull', until: lasting }],
-    [budgetIdOf('acme', 'month'), { trouble: 'LimitFull', until: lasting }],
-    [policyIdOf('acme', 'kyc'), { trouble: 'WebhookFailing', until: lasting }],
+    [derivePolicyId('acme', 'daily'), { trouble: 'LimitFull', until: lasting }],
+    [deriveBudgetId('acme', 'month'), { trouble: 'LimitFull', until: lasting }],
+    [derivePolicyId('acme', 'kyc'), { trouble: 'WebhookFailing', until: lasting }],
     [fundsSubject(31337, walletAccount), { trouble: 'Promised', until: lasting }],
   ]);
   await becomes('False/DepositEmpty');

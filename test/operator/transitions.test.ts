@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Condition, ConditionStatus } from '../../core/meta/meta.js';
-import { transitionsOf } from '../../operator/reconcilers/announcer.js';
+import { listTransitions } from '../../operator/reconcilers/announcer.js';
 import { aPaymaster } from '../build/resources.js';
 
 const condition = (type: string, status: ConditionStatus, reason: string): Condition => ({
@@ -58,6 +58,6 @@ test.each([
     want: [],
   },
 ])('$name', ({ before, after, want }) => {
-  const told = transitionsOf(aPaymaster(), before, after);
+  const told = listTransitions(aPaymaster(), before, after);
   expect(told.map(({ event }) => `${event.type} ${event.reason}`)).toEqual(want);
 });

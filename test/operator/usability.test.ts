@@ -3,7 +3,7 @@ import type { EpochMs } from '../../core/units/time.js';
 import {
   confirm,
   recheckMs,
-  usabilityOf,
+  decideUsability,
   type Standing,
   type Usability,
 } from '../../operator/facts/usability.js';
@@ -33,7 +33,7 @@ describe('answers about a profile', () => {
     { name: 'that lack the code', facts: { code: 'Unknown' }, want: undefined },
     { name: 'that lack the signer', facts: { signer: 'Unknown' }, want: undefined },
   ])('$name', ({ facts, want }) => {
-    expect(usabilityOf({ ...good, ...facts })).toBe(want);
+    expect(decideUsability({ ...good, ...facts })).toBe(want);
   });
 });
 

@@ -159,7 +159,7 @@ describe('waits between tries', () => {
   test('stay bounded however often a key fails', () => {
     const limiter = createRateLimiter(createVirtualTime().clock, {
       firstMs: 5,
-      longestMs: 1_000_000,
+      maxMs: 1_000_000,
       perSecond: 1_000_000,
       burst: 10_000,
     });

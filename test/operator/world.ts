@@ -3,12 +3,12 @@ import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.j
 import { openDatabase } from '../../adapters/sqlite/database.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
-import { keyOf } from '../../core/meta/meta.js';
+import { objectKey } from '../../core/meta/meta.js';
 import type { ObjectKey } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { ConnectionSecrets } from '../../core/secrets.js';
@@ -94,7 +94,7 @@ export async function startWorld(
       if (object === undefined) throw new Error(`there is no ${kind} ${name}`);
       return object;
     },
-    config: async (name) => (await configs.getPaymaster(paymasterIdOf('acme', name)))?.config,
+    config: async (name) => (await configs.getPaymaster(derivePaymasterId('acme', name)))?.config,
     async until(what, condition) {
       for (let round = 0; round < 7000; round += 1) {
         if (await condition()) return;
@@ -137,7 +137,7 @@ export function isReady(world: World, name = 'shop'): () => Promise<boolean> {
 }
 
 async function applyOne(resources: ResourceStore, object: AnyResource): Promise<void> {
-  const key = keyOf(object);
+  const key = objectKey(object);
   const manager = 'manifests';
   switch (object.kind) {
     case 'Chain':

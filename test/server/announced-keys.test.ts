@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createAnnouncedKeys, type AnnouncedKeys } from '../../adapters/secrets/announced-keys.js';
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
-import { announcementOf, type MountedKeys } from '../../core/master-keys.js';
+import { createAnnouncement, type MountedKeys } from '../../core/master-keys.js';
 import { createFakeAnnouncements, type FakeAnnouncements } from '../fakes/key-announcements.js';
 
 const [k0, k1, w0, w1] = [10, 11, 20, 21].map((byte) => new Uint8Array(32).fill(byte)) as [
@@ -37,7 +37,7 @@ async function aPod(mounted: MountedKeys, metrics = createMetrics({ process: fal
 }
 
 function announce(apiKeys: Uint8Array[], webhook: Uint8Array[] = [w0]): void {
-  announcements.stored = announcementOf({ apiKeys, webhook });
+  announcements.stored = createAnnouncement({ apiKeys, webhook });
 }
 
 const old: MountedKeys = { apiKeys: [k0], webhook: [w0] };

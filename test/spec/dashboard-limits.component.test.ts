@@ -12,7 +12,7 @@ import {
 } from '../build/dashboard.js';
 import type { Answer } from '../build/dashboard.js';
 import { hashCredential as hashToken } from '../../core/config/api-key.js';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import { aProfile } from '../build/resources.js';
 import { useDashboard } from '../support/use-dashboard.js';
 
@@ -51,7 +51,7 @@ async function readLimit(policyId: string): Promise<Readonly<Record<string, unkn
 
 async function storedLimit(policyId: string): Promise<Readonly<Record<string, unknown>>> {
   const policies = await host.resources.list('PaymasterPolicy', { namespace: 'acme' });
-  const policy = policies.find(({ metadata }) => policyIdOf('acme', metadata.name) === policyId);
+  const policy = policies.find(({ metadata }) => derivePolicyId('acme', metadata.name) === policyId);
   return { ...policy?.spec.spendingLimit };
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import type { PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
 import { acmeToken, createPaymaster, recordOf, recordsOf } from '../build/dashboard.js';
 import { useDashboard } from '../support/use-dashboard.js';
@@ -54,7 +54,7 @@ describe.each(kinds)(
   ({ policyType: type, listedAs, member, data, shown = data }) => {
     const policyType = typeof listedAs === 'string' ? listedAs : type;
     const name = `kind-${kinds.findIndex((kind) => kind['data'] === data)}`;
-    const policyId = policyIdOf('acme', name);
+    const policyId = derivePolicyId('acme', name);
     beforeAll(() =>
       host.resources.apply({
         manager: 'git',

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deriveApiKey } from '../../core/config/api-key.js';
-import { contractIdOf, policyIdOf } from '../../core/config/ids.js';
+import { deriveContractId, derivePolicyId } from '../../core/config/ids.js';
 import {
   aContractBody,
   aLimitBody,
@@ -71,7 +71,7 @@ function call(method: string, path: string, body?: object): Promise<Answer> {
 }
 
 function patchPolicy(action: string, body?: object): Promise<Answer> {
-  return call('PATCH', `/paymaster-policy/${action}/${policyIdOf('acme', `${paymaster}-daily`)}`, body);
+  return call('PATCH', `/paymaster-policy/${action}/${derivePolicyId('acme', `${paymaster}-daily`)}`, body);
 }
 
 async function storedPolicy() {
@@ -165,7 +165,7 @@ describe('what a manifest leaves out is the dashboard’s', () => {
   });
 
   test('a contract is paused by the id that the policy list shows', async () => {
-    const id = contractIdOf('acme', `${paymaster}-nft`);
+    const id = deriveContractId('acme', `${paymaster}-nft`);
     expect((await call('PATCH', `/paymaster-policy/deactivate/${id}`)).status).toBe(200);
     const stored = await host.resources.get('SmartContract', at(`${paymaster}-nft`));
     expect(stored?.spec.active).toBe(false);

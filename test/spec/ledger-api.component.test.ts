@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { hashCredential } from '../../core/config/api-key.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import { parseAddressKey } from '../../core/units/address.js';
 import { formatInstant, type EpochMs } from '../../core/units/time.js';
 import { manageEndpoints, managePrefix } from '../../server/dashboard/endpoints.js';
@@ -36,7 +36,7 @@ const asked = {
 const host = useDashboard({ ledger: asked, operator: true, programmedTimeoutMs: 60_000 });
 const noon = at('2026-01-31T12:00:00Z');
 const range = 'from=2026-01-31T00:00:00Z&to=2026-02-01T00:00:00Z';
-const unknown = paymasterIdOf('acme', 'nobody');
+const unknown = derivePaymasterId('acme', 'nobody');
 
 const mined = aDecision('acme', noon, { nonce: 1n, paymasterId: unknown, maxCostWei: 10n ** 18n });
 const expired = aDecision('acme', at('2026-01-31T12:00:01Z'), { nonce: 2n });

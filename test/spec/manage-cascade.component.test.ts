@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { aPaymasterConfig } from '../build/configs.js';
 import { acmeToken, chainId, recordOf, recordsOf } from '../build/dashboard.js';
@@ -103,7 +103,7 @@ test('takes another call that goes on where one was cut off, and then is unknown
 
 test('loses no policy while it is still served', async () => {
   await family('served', alone);
-  const paymasterId = paymasterIdOf('acme', 'served');
+  const paymasterId = derivePaymasterId('acme', 'served');
   await alone.configs.putPaymaster(aPaymasterConfig({ paymasterId }));
   expect(await ask('DELETE', '/paymasters/served?cascade=true', undefined, alone)).toMatchObject({
     status: 503,

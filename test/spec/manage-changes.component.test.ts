@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import type { ChangeLog } from '../../core/ledger/change.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aDecision, reservationOf } from '../conformance/ledger-records.js';
@@ -169,7 +169,7 @@ describe('usage with names', () => {
   const used = async (name: string, nonce: bigint): Promise<void> => {
     const decision = aDecision('acme', at, {
       nonce,
-      paymasterId: paymasterIdOf('acme', name),
+      paymasterId: derivePaymasterId('acme', name),
       maxCostWei: 5n,
     });
     await ledger.append(reservationOf(decision));

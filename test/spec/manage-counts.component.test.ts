@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../core/config/ids.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { noCost } from '../../core/usage/unit.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
@@ -10,7 +10,7 @@ import { useDashboard } from '../support/use-dashboard.js';
 // What a change of a limit does to its count: said before and after, and kept where that is asked for.
 
 const host = useDashboard({ operator: true, programmedTimeoutMs: 60_000 });
-const paymasterId = paymasterIdOf('acme', 'shop');
+const paymasterId = derivePaymasterId('acme', 'shop');
 
 async function ask(method: string, path: string, body?: unknown) {
   const response = await host.fetch(`${managePrefix}${path}`, {
@@ -48,7 +48,7 @@ const change = (name: string, spendingLimit: object, query = '') =>
 /** What an operation takes of the limit as it is served now. */
 async function shareOf(name: string) {
   const config = (await host.configs.getPaymaster(paymasterId))!.config;
-  const policyId = policyIdOf('acme', name);
+  const policyId = derivePolicyId('acme', name);
   const limits = compileLimits(config.limits.filter((each) => each.policyId === policyId));
   const [share] = limitShares(limits, { sender, cost: noCost, now: host.usage.now() });
   return share!;
@@ -125,7 +125,7 @@ test('the endpoint of the service document restarts it all the same', async () =
   expect(await take('documented', 5)).toBe('reserved');
   const { body } = await host.call('GET', '/paymaster', { token: acmeToken });
   const key = recordsOf(body.data)[0]?.['apiKey'];
-  const answer = await host.call('PATCH', `/paymaster-policy/limit/${policyIdOf('acme', 'documented')}`, {
+  const answer = await host.call('PATCH', `/paymaster-policy/limit/${derivePolicyId('acme', 'documented')}`, {
     token: acmeToken,
     key: String(key),
     body: { threshold: 20 },

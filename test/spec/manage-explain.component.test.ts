@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createExplanations } from '../../adapters/explanations/explanations.js';
 import { passHeader } from '../../core/config/pass.js';
-import { paymasterIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId } from '../../core/config/ids.js';
 import type { Logger } from '../../core/log.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
 import { acmeToken, chainId, otherToken, recordOf, type DashboardHost } from '../build/dashboard.js';
@@ -17,7 +17,7 @@ import { useRpc } from '../support/use-rpc.js';
 
 const host = useDashboard({ operator: false });
 const rpc = useRpc();
-const paymasterId = paymasterIdOf('acme', 'shop');
+const paymasterId = derivePaymasterId('acme', 'shop');
 let dashboard: DashboardHost;
 let apiKey: string;
 /** Where the dashboard looks for the server; tests change it. */
@@ -192,7 +192,7 @@ test('a token that reads is enough, except for calls of webhooks, which need one
 });
 
 test('a body that names another paymaster, key or pass changes nothing about whose rules are shown', async () => {
-  const foreign = { paymasterId: paymasterIdOf('other', 'shop'), apiKey: 'x', [passHeader]: 'x' };
+  const foreign = { paymasterId: derivePaymasterId('other', 'shop'), apiKey: 'x', [passHeader]: 'x' };
   const { status, body } = await explain({
     userOp: { ...question.userOp, ...foreign },
     context: { ...sponsored, ...foreign },

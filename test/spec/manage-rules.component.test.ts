@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { policyTypes } from '../../core/policy/derived.js';
-import { addressListOf } from '../../core/policy/address-list.js';
+import { compileAddressList } from '../../core/policy/address-list.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
@@ -17,7 +17,7 @@ import { useDashboard } from '../support/use-dashboard.js';
 
 const host = useDashboard({ operator: false });
 const user = toAddressKey(addressOf(0xa11ce));
-const paymasterId = paymasterIdOf('acme', 'shop');
+const paymasterId = derivePaymasterId('acme', 'shop');
 /** The clock goes on, and the limits' windows stay those of this time. */
 let start: EpochMs;
 const at = (seconds: number): EpochMs => (start + seconds * 1000) as EpochMs;
@@ -79,7 +79,7 @@ test('a paymaster that is not served yet, is of others, or does not exist has no
 });
 
 test('each kind of policies is told, by the row of the kind', async () => {
-  const list = addressListOf([user]).list;
+  const list = compileAddressList([user]).list;
   await host.configs.putList(list);
   await put({
     limits: limits(),
@@ -233,7 +233,7 @@ test('policies of campaigns are listed with their campaign, and the campaigns th
 });
 
 test('what stops everything is said first', async () => {
-  const list = addressListOf([user, addressOf(0xb0b)]).list;
+  const list = compileAddressList([user, addressOf(0xb0b)]).list;
   await put({
     suspended: true,
     notReady: { reason: 'FundingNotProven', message: 'No wallet is proven.' },
@@ -290,7 +290,7 @@ describe('the list of policies', () => {
   const rulesBy = (policies: readonly Named[]) =>
     Object.fromEntries(policies.map(({ name, rules }) => [name, rules]));
 
-  const idOf = (name: string) => policyIdOf('acme', name);
+  const idOf = (name: string) => derivePolicyId('acme', name);
 
   beforeAll(async () => {
     await host.configs.putChain(aChainConfig());
@@ -310,7 +310,7 @@ describe('the list of policies', () => {
     };
     await host.configs.putPaymaster(
       aPaymasterConfig({
-        paymasterId: paymasterIdOf('acme', 'listed'),
+        paymasterId: derivePaymasterId('acme', 'listed'),
         objectName: 'listed',
         limits: [aLimitConfig({ ...limit, threshold: '1', startMs: start })],
         operationLimits: [{ ...limit, perOperation: '0.01' }],
@@ -350,7 +350,7 @@ describe('the list of policies', () => {
 
   test('costs one read of the usage store, however many policies and paymasters it shows', async () => {
     await make('listed-too', { 'too-1': { policyType: 'PAYMASTER_SA_LIMIT', ...aLimit } });
-    const config = { paymasterId: paymasterIdOf('acme', 'listed-too'), objectName: 'listed-too' };
+    const config = { paymasterId: derivePaymasterId('acme', 'listed-too'), objectName: 'listed-too' };
     const own = { policyId: idOf('too-1'), name: 'too-1', threshold: '7', startMs: start };
     await host.configs.putPaymaster(aPaymasterConfig({ ...config, limits: [aLimitConfig(own)] }));
     const read: number[] = [];

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../core/config/ids.js';
 import { contractsInShadow } from '../../core/policy/shadow.js';
 import { plusMs, type EpochMs } from '../../core/units/time.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
@@ -17,7 +17,7 @@ const paymasters = Array.from({ length: 25 }, (_, index) => `shop-${index}`);
 /** Operations that were sponsored a minute ago, all of them against what is in Shadow. */
 async function sponsor(paymaster: string, operations: number, policyId: string): Promise<void> {
   const at = plusMs(host.clock.now(), -60_000) as EpochMs;
-  const paymasterId = paymasterIdOf('acme', paymaster);
+  const paymasterId = derivePaymasterId('acme', paymaster);
   const policies = [{ policyId, effect: 'would_refuse' as const }];
   for (let nonce = 0n; nonce < operations; nonce += 1n)
     await ledger.append(reservationOf(aDecision('acme', at, { paymasterId, nonce, policies })));
@@ -69,7 +69,7 @@ test('policies in Shadow of 25 paymasters are all told', async () => {
       key: { namespace: 'acme', name },
       spec,
     });
-    await sponsor(paymaster, 10, policyIdOf('acme', name));
+    await sponsor(paymaster, 10, derivePolicyId('acme', name));
   }
   const { complete, much, unread } = await shadowProblems();
   expect(complete).toBe(true);

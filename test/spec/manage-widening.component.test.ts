@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { policyIdOf } from '../../core/config/ids.js';
+import { derivePolicyId } from '../../core/config/ids.js';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import type { Kind } from '../../core/resources/kinds.js';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
@@ -126,7 +126,7 @@ test.each(changes)(
 test('the document restarts no cycle where Git owns active', async () => {
   const update = async (shop: string): Promise<number> => {
     const key = deriveApiKey(masterKeys.current, { namespace: 'acme', name: shop, keyGeneration: 1 });
-    const path = `/paymaster-policy/limit/${policyIdOf('acme', shop)}`;
+    const path = `/paymaster-policy/limit/${derivePolicyId('acme', shop)}`;
     return (await host.call('PATCH', path, { token: acmeToken, key, body: { threshold: 10 } })).status;
   };
   expect(await update(await declareShop(true))).toBe(409);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
-import { addressListOf } from '../../core/policy/address-list.js';
+import { compileAddressList } from '../../core/policy/address-list.js';
 import { priced } from '../../core/pricing/price-source.js';
 import type { EpochMs } from '../../core/units/time.js';
 import {
@@ -201,7 +201,7 @@ describe('a paymaster whose policies have campaigns', () => {
 });
 
 describe('mode ERC20', () => {
-  const list = addressListOf([sender]).list;
+  const list = compileAddressList([sender]).list;
   const denied = { policyId: 'd', name: 'Out', action: 'Deny', list: list.hash, count: 1 } as const;
   /** Of every way to ask. */
   const reasonsOf = async (campaign?: string): Promise<ReadonlySet<unknown>> => {

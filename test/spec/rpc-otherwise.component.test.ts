@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { addressListOf } from '../../core/policy/address-list.js';
+import { compileAddressList } from '../../core/policy/address-list.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Decision } from '../../core/ledger/record.js';
@@ -65,7 +65,7 @@ async function fill(version = '1.1.0'): Promise<void> {
 
 /** A list of accounts that has none of ours. */
 async function admitOne(): Promise<void> {
-  const { list } = addressListOf([addressOf(0xa11ce)]);
+  const { list } = compileAddressList([addressOf(0xa11ce)]);
   await host.configs.putList(list);
   await host.put({ senders: [{ policyId: 's', name: 'Few', action: 'Allow', list: list.hash, count: 1 }] });
 }

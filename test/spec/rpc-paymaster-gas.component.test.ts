@@ -21,7 +21,7 @@ const versions = someVersions.filter((version) => !/^1|0\.6/.test(version));
 
 function figuresOf(version: string) {
   const { layout, options } = aProfileConfig(version);
-  const { gas, leastGas } = layouts[layout].sponsorship;
+  const { gas, minGas: leastGas } = layouts[layout].sponsorship;
   return { own: gas(options), least: leastGas(options) };
 }
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { entryPoint06 } from '../../core/entry-point/v06.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
-import { addressListOf, type AddressList } from '../../core/policy/address-list.js';
+import { compileAddressList, type AddressList } from '../../core/policy/address-list.js';
 import { priced } from '../../core/pricing/price-source.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { addressOf, aPaymasterConfig, someChainId, someToken, someVersions } from '../build/configs.js';
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 type Config = NonNullable<PaymasterConfig['senders']>[number];
-const listOf = (addresses: readonly string[]): AddressList => addressListOf(addresses).list;
+const listOf = (addresses: readonly string[]): AddressList => compileAddressList(addresses).list;
 async function senders(
   action: Config['action'],
   addresses: readonly string[],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { addressListOf } from '../../core/policy/address-list.js';
+import { compileAddressList } from '../../core/policy/address-list.js';
 import type { EpochMs } from '../../core/units/time.js';
 import {
   addressOf,
@@ -18,7 +18,7 @@ const host = useRpc();
 const sender = addressOf(0xa11ce);
 let nonce = 100;
 
-const everybody = addressListOf([sender]).list;
+const everybody = compileAddressList([sender]).list;
 const aWebhook = {
   name: 'Hook',
   url: 'https://rules.example/check',

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { managePrefix } from '../../server/dashboard/endpoints.js';
-import { lowestRecordId } from '../../core/ledger/record-id.js';
+import { minRecordId } from '../../core/ledger/record-id.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { someNow } from '../build/configs.js';
@@ -145,7 +145,7 @@ test('of an organisation there is one at a time, and a closed connection ends it
       asked.resolve();
       await answer.promise;
       // There is always another page.
-      return { ...page, last: lowestRecordId(at(0)) };
+      return { ...page, last: minRecordId(at(0)) };
     },
   };
   const beside = await host.beside({ ledger: endless });

@@ -19,14 +19,14 @@ const compiledKinds = Object.keys(compiledDefinitions) as readonly CompiledKind[
 export const chainPrefix = 'chain-';
 export const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
 
-export function pathOf(namespace: string, kind: CompiledKind, name?: string): string {
+export function compiledPath(namespace: string, kind: CompiledKind, name?: string): string {
   const base = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${compiledDefinitions[kind].plural}`;
   return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
 }
 
 /** All compiled objects, to watch. */
 export function compiledObjects(namespace: string): readonly OwnObjects[] {
-  return compiledKinds.map((kind) => ({ kind, path: pathOf(namespace, kind) }));
+  return compiledKinds.map((kind) => ({ kind, path: compiledPath(namespace, kind) }));
 }
 
 /** What a write needs to know about the object that it replaces. */
@@ -42,7 +42,7 @@ export function parse<C extends Compiled | AddressList>(object: CompiledObject):
   return JSON.parse(object.spec.config) as C;
 }
 
-export function revisionOf({ metadata, spec }: CompiledObject, config: Compiled | undefined): Revision {
+export function toRevision({ metadata, spec }: CompiledObject, config: Compiled | undefined): Revision {
   const { uid, resourceVersion } = metadata;
   if (config === undefined) return { uid, resourceVersion, hash: '', configGeneration: 0 };
   return { uid, resourceVersion, hash: spec.hash, configGeneration: config.configGeneration };
@@ -60,7 +60,7 @@ export function writeObject(
   const own = { labels: { 'app.kubernetes.io/managed-by': ours, ...labels }, ...given({ annotations }) };
   return transport.request({
     method: read === undefined ? 'POST' : 'PUT',
-    path: pathOf(namespace, kind, read && name),
+    path: compiledPath(namespace, kind, read && name),
     query: { fieldManager: ours, fieldValidation: 'Strict' },
     body: { apiVersion, kind, metadata: { name, namespace, ...own, ...revision }, spec },
   });

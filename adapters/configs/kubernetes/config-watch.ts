@@ -10,7 +10,7 @@ import type { KubeTransport } from '../../kube/transport.js';
 import {
   chainPrefix,
   parse,
-  pathOf,
+  compiledPath,
   type Compiled,
   type CompiledKind,
   type CompiledObject,
@@ -44,9 +44,9 @@ export function createConfigWatches(deps: ConfigWatchDeps): {
   ): Reflector<Slim> {
     const reflector = createReflector<Slim>({
       transport,
-      path: pathOf(namespace, kind),
+      path: compiledPath(namespace, kind),
       kind,
-      transform: (object) => slimOf(object, namespace, log),
+      transform: (object) => toSlim(object, namespace, log),
       onEvent: ({ type, object }) => {
         onEvent(type === 'DELETED' ? 'delete' : 'put', object);
         object.config = undefined;
@@ -123,7 +123,7 @@ function deletionIn(config: Slim['config']): Deletion | undefined {
 /**
  * `namespace` is the one string that all objects share. Nobody reads the time and the generation, so they are dropped.
  */
-function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
+function toSlim(object: KubeObject, namespace: string, log: Logger): Slim {
   const { name, uid, resourceVersion } = object.metadata;
   const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
   let config: Slim['config'];

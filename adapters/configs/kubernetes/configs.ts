@@ -1,5 +1,5 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
-import { contentOf } from '../../../core/config/config-hash.js';
+import { hashContent } from '../../../core/config/config-hash.js';
 import type { ConfigStore, PutResult, ReadConfig, StoredConfig } from '../../../core/config/config-store.js';
 import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
@@ -11,8 +11,8 @@ import { deleteObject, readList, readObject } from '../../kube/reads.js';
 import {
   chainName,
   parse,
-  pathOf,
-  revisionOf,
+  compiledPath,
+  toRevision,
   writeObject,
   type Compiled,
   type CompiledKind,
@@ -45,12 +45,12 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   const revisions = new WeakMap<object, Revision>();
 
   function read(kind: CompiledKind, name: string): Promise<CompiledObject | undefined> {
-    return mapErrors(`${kind} ${name}`, () => readObject(transport, pathOf(namespace, kind, name)));
+    return mapErrors(`${kind} ${name}`, () => readObject(transport, compiledPath(namespace, kind, name)));
   }
 
   async function readRevision(kind: CompiledKind, name: string): Promise<Revision | undefined> {
     const object = await read(kind, name);
-    return object && revisionOf(object, configIn(object));
+    return object && toRevision(object, configIn(object));
   }
 
   /**
@@ -59,7 +59,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   function configIn<C extends Compiled>(object: CompiledObject): C | undefined {
     try {
       const config = parse<C>(object);
-      if (contentOf(config).hash === object.spec.hash && isLabelled(object)) return config;
+      if (hashContent(config).hash === object.spec.hash && isLabelled(object)) return config;
     } catch {
       // Not JSON, or not an object.
     }
@@ -75,7 +75,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
     known?: { readonly revision: Revision | undefined },
     attempts = 5,
   ): Promise<PutResult> {
-    const { hash } = contentOf(config);
+    const { hash } = hashContent(config);
     for (let attempt = 1; ; attempt += 1) {
       const stored = attempt === 1 && known !== undefined ? known.revision : await readRevision(kind, name);
       const previous = stored?.configGeneration ?? 0;
@@ -99,7 +99,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
       const spec = {
         hash,
         ...(kind === 'PaymasterConfig' ? { keyHashes } : {}),
-        ...shownOf(config),
+        ...renderShown(config),
         config: text,
       };
       try {
@@ -122,11 +122,11 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
       if (object === undefined) return;
       const config = configIn<Compiled>(object);
       try {
-        if (config === undefined) return await take(kind, object);
+        if (config === undefined) return await deleteExactly(kind, object);
         if (config.deletedAt !== undefined) return;
         const tombstone =
           'paymasterId' in config ? buryPaymaster(config, clock.now()) : buryChain(config, clock.now());
-        await put(kind, name, tombstone, [], { revision: revisionOf(object, config) }, 1);
+        await put(kind, name, tombstone, [], { revision: toRevision(object, config) }, 1);
         return;
       } catch (error) {
         if (!isRace(error) || attempt === 5) throw error;
@@ -135,10 +135,10 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
   }
 
   /** Deletes exactly this version of an object. */
-  async function take(kind: CompiledKind, { metadata }: CompiledObject): Promise<void> {
+  async function deleteExactly(kind: CompiledKind, { metadata }: CompiledObject): Promise<void> {
     const { name, uid, resourceVersion } = metadata;
     await mapErrors(`${kind} ${name}`, () =>
-      deleteObject(transport, pathOf(namespace, kind, name), { uid, resourceVersion }),
+      deleteObject(transport, compiledPath(namespace, kind, name), { uid, resourceVersion }),
     );
   }
 
@@ -147,7 +147,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
       for (const object of await objects(kind, deletedLabel)) {
         const deletedAt = configIn<Compiled>(object)?.deletedAt;
         if (deletedAt === undefined || deletedAt >= before) continue;
-        await take(kind, object).catch((error: unknown) => {
+        await deleteExactly(kind, object).catch((error: unknown) => {
           // Meanwhile somebody else created it again or deleted it.
           if (!isRace(error)) throw error;
         });
@@ -168,7 +168,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
 
   function objects(kind: CompiledKind, labelSelector?: string): Promise<readonly CompiledObject[]> {
     return mapListErrors(`${kind} list`, () =>
-      readList(transport, pathOf(namespace, kind), given({ labelSelector })),
+      readList(transport, compiledPath(namespace, kind), given({ labelSelector })),
     );
   }
 
@@ -189,7 +189,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
     const config = configIn<C>(object);
     if (config === undefined) return undefined;
     const stored = { config, hash: object.spec.hash };
-    revisions.set(stored, revisionOf(object, config));
+    revisions.set(stored, toRevision(object, config));
     return stored;
   }
 
@@ -231,7 +231,7 @@ export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { st
 }
 
 /** For `kubectl get`. */
-function shownOf(config: Compiled): Pick<CompiledPaymasterSpec, 'state' | 'source'> {
+function renderShown(config: Compiled): Pick<CompiledPaymasterSpec, 'state' | 'source'> {
   const { deletedAt, suspended, objectName } = config;
   return {
     state: deletedAt !== undefined ? 'Deleted' : suspended ? 'Suspended' : 'Served',

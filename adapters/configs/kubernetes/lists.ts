@@ -7,7 +7,7 @@ import { isRace, mapErrors } from '../../kube/errors.js';
 import { deleteObject, readList, readObject } from '../../kube/reads.js';
 import type { KubeTransport } from '../../kube/transport.js';
 import { checkSize } from '../bounds.js';
-import { parse, pathOf, writeObject, type CompiledObject } from './compiled-object.js';
+import { parse, compiledPath, writeObject, type CompiledObject } from './compiled-object.js';
 
 type Deps = { readonly transport: KubeTransport; readonly namespace: string; readonly clock: Clock };
 
@@ -24,7 +24,9 @@ export function createKubeLists({
 }: Deps): Pick<ConfigStore, 'putList' | 'getList' | 'purgeLists'> {
   const seenAt = new Map<string, number>();
   const read = (hash: string): Promise<CompiledObject | undefined> =>
-    mapErrors(`AddressList ${hash}`, () => readObject(transport, pathOf(namespace, 'AddressList', hash)));
+    mapErrors(`AddressList ${hash}`, () =>
+      readObject(transport, compiledPath(namespace, 'AddressList', hash)),
+    );
 
   /** Resolves with false when somebody else wrote it meanwhile. */
   async function write(
@@ -41,7 +43,7 @@ export function createKubeLists({
 
   async function remove({ metadata: { name, uid, resourceVersion } }: CompiledObject): Promise<void> {
     await unlessRace(() =>
-      deleteObject(transport, pathOf(namespace, 'AddressList', name), { uid, resourceVersion }),
+      deleteObject(transport, compiledPath(namespace, 'AddressList', name), { uid, resourceVersion }),
     );
   }
 
@@ -56,7 +58,7 @@ export function createKubeLists({
       for (let attempt = 1; attempt <= 5; attempt += 1) {
         const stored = await read(hash);
         const isStored =
-          stored !== undefined && listIn(stored) !== undefined && sinceOf(stored) === undefined;
+          stored !== undefined && listIn(stored) !== undefined && readUnnamedSince(stored) === undefined;
         if (!isStored && !(await write(hash, text, stored))) continue;
         seenAt.set(hash, now);
         return;
@@ -69,12 +71,12 @@ export function createKubeLists({
     },
     async purgeLists(named, before) {
       const objects = await mapErrors('AddressList list', () =>
-        readList<CompiledObject>(transport, pathOf(namespace, 'AddressList')),
+        readList<CompiledObject>(transport, compiledPath(namespace, 'AddressList')),
       );
       const whole = new Set(objects.filter(listIn).map(({ metadata }) => metadata.name));
       for (const each of seenAt.keys()) if (!whole.has(each)) seenAt.delete(each);
       for (const object of objects) {
-        const since = sinceOf(object);
+        const since = readUnnamedSince(object);
         const { name } = object.metadata;
         if (named.has(name)) {
           if (since !== undefined) await write(name, object.spec.config, object);
@@ -98,7 +100,7 @@ function listIn({ metadata, spec }: CompiledObject): AddressList | undefined {
 }
 
 /** A time that is not a number was written by somebody else: the list counts as unnamed since ever. */
-function sinceOf({ metadata }: CompiledObject): number | undefined {
+function readUnnamedSince({ metadata }: CompiledObject): number | undefined {
   const text = metadata.annotations?.[unnamedSince];
   return text === undefined ? undefined : Number(text) || 0;
 }

@@ -11,7 +11,7 @@ import type { ConfigEvent } from '../../../core/config/config-store.js';
 export type SnapshotFile = ReturnType<typeof createSnapshotFile>;
 
 const linesPerWrite = 256;
-const leastCompaction = 1_000;
+const minCompaction = 1_000;
 
 export function createSnapshotFile(directory: string) {
   const path = join(directory, 'configs.snapshot');
@@ -60,7 +60,7 @@ export function createSnapshotFile(directory: string) {
     async append(entries: readonly SnapshotEntry[]): Promise<void> {
       if (current === undefined) return;
       addedLines += await writeLines(current, entries);
-      if (addedLines > Math.max(leastCompaction, stateLines)) await compact();
+      if (addedLines > Math.max(minCompaction, stateLines)) await compact();
     },
     async close(): Promise<void> {
       await current?.close();
@@ -119,8 +119,8 @@ export async function readSnapshot(text: string): Promise<SnapshotState> {
     if (line === '') continue;
     const entry = parseLine(line);
     if (entry.type === 'confirmed') confirmedAt = entry.at;
-    else if (isForgotten(entry)) configs.delete(idOf(entry));
-    else configs.set(idOf(entry), entry);
+    else if (isForgotten(entry)) configs.delete(eventSubject(entry));
+    else configs.set(eventSubject(entry), entry);
   }
   return { configs, confirmedAt };
 }
@@ -136,7 +136,7 @@ export function isForgotten(event: ConfigEvent): boolean {
 }
 
 /** The object that an event concerns, e.g. `chain 1`. */
-export function idOf(event: ConfigEvent): string {
+export function eventSubject(event: ConfigEvent): string {
   switch (event.type) {
     case 'put-chain':
       return `chain ${event.config.chainId}`;
@@ -154,7 +154,7 @@ export function idOf(event: ConfigEvent): string {
 }
 
 /** The event that undoes a put. */
-export function deletionOf(event: ConfigEvent): ConfigEvent {
+export function toDeletion(event: ConfigEvent): ConfigEvent {
   switch (event.type) {
     case 'put-chain':
       return { type: 'delete-chain', chainId: event.config.chainId };

@@ -2,8 +2,8 @@ import type { Ambient } from '../../../core/ambient.js';
 import type { ConfigEvent, ConfigStore, ConfigWatch } from '../../../core/config/config-store.js';
 import {
   createSnapshotFile,
-  deletionOf,
-  idOf,
+  toDeletion,
+  eventSubject,
   isForgotten,
   type SnapshotEntry,
   type SnapshotFile,
@@ -50,8 +50,8 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
   const inner = deps.configs.watch((event) => {
     if (isStopped) return;
     if (initial === undefined) writer.add(event);
-    else if (isForgotten(event)) initial.delete(idOf(event));
-    else initial.set(idOf(event), event);
+    else if (isForgotten(event)) initial.delete(eventSubject(event));
+    else initial.set(eventSubject(event), event);
     handler(event);
   });
   const patience = setTimeout(() => {
@@ -61,7 +61,7 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
     if (isStopped || initial === undefined) return;
     clearTimeout(patience);
     isFresh = true;
-    for (const [id, event] of served ?? []) if (!initial.has(id)) handler(deletionOf(event));
+    for (const [id, event] of served ?? []) if (!initial.has(id)) handler(toDeletion(event));
     served = undefined;
     writer.begin(initial.values(), inner);
     initial = undefined;

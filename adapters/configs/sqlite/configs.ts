@@ -1,5 +1,5 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
-import { contentOf } from '../../../core/config/config-hash.js';
+import { hashContent } from '../../../core/config/config-hash.js';
 import type { ConfigEvent, ConfigStore, PutResult, StoredConfig } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
@@ -9,7 +9,7 @@ import { checkContracts, checkSize } from '../bounds.js';
 import type { Database } from '../../sqlite/database.js';
 import { createSlicedWatches } from '../../sqlite/sliced-watches.js';
 import { migrate } from '../../sqlite/migrate.js';
-import { integerOf, textOf, type Row } from '../../sqlite/row.js';
+import { readInteger, readText, type Row } from '../../sqlite/row.js';
 
 /**
  * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs to its handler in
@@ -36,7 +36,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
     config: PaymasterConfig | ChainConfig,
     keyHashes: readonly string[],
   ): PutResult {
-    const { text, hash } = contentOf(config);
+    const { text, hash } = hashContent(config);
     checkSize(`the compiled config of ${subject} ${id}`, text);
     const result = db.transaction(() => {
       const stored = rows.get(subject, id);
@@ -61,7 +61,7 @@ export function createSqliteConfigStore(deps: { readonly db: Database; readonly 
       const stored = rows.get(subject, id);
       if (stored === undefined || stored.isDeleted) return undefined;
       const now = clock.now();
-      const { text, hash } = contentOf(bury(parse<C>(stored), now));
+      const { text, hash } = hashContent(bury(parse<C>(stored), now));
       const row = { id, hash, generation: Math.max(stored.generation + 1, now), content: text };
       rows.bury(subject, row, now);
       return { ...row, isDeleted: true };
@@ -255,7 +255,8 @@ function createConfigRows(database: Database) {
     /** Deletes the tombstones from before that time. */
     purge: (before: EpochMs): void => void forget.run(before),
     /** The hashes of the lists that were put last before that time. */
-    listsBefore: (before: EpochMs): readonly string[] => listIds.all(before).map((row) => textOf(row, 'id')),
+    listsBefore: (before: EpochMs): readonly string[] =>
+      listIds.all(before).map((row) => readText(row, 'id')),
     /** False when it has been put since. */
     deleteList: (hash: string, before: EpochMs): boolean => forgetList.run(hash, before).changes > 0,
     findByKey: (sha256: string): ConfigRow | undefined => parseRow(byKey.get(sha256)),
@@ -265,10 +266,10 @@ function createConfigRows(database: Database) {
 function parseRow(row: Row | undefined): ConfigRow | undefined {
   if (row === undefined || row['content'] === null) return undefined;
   return {
-    id: textOf(row, 'id'),
-    hash: textOf(row, 'hash'),
-    generation: integerOf(row, 'generation'),
-    content: textOf(row, 'content'),
+    id: readText(row, 'id'),
+    hash: readText(row, 'hash'),
+    generation: readInteger(row, 'generation'),
+    content: readText(row, 'content'),
     isDeleted: row['deleted_at'] !== null,
   };
 }

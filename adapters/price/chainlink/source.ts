@@ -1,12 +1,12 @@
 import type { Decimal } from '../../../core/pricing/decimal.js';
-import { checkRound, checkSequencer, updatedAtOf } from '../../../core/pricing/feed-round.js';
+import { checkRound, checkSequencer, toUpdatedAt } from '../../../core/pricing/feed-round.js';
 import {
   faulty,
-  staleAtOf,
+  toStaleAt,
   type PriceSource,
   type RefusedPrice,
 } from '../../../core/pricing/price-source.js';
-import { priceOf } from '../../../core/pricing/rate.js';
+import { computePrice } from '../../../core/pricing/rate.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
@@ -41,7 +41,7 @@ export function openChainlink(
           `are in different currencies: ${native.currency} and ${token.currency}`,
         );
       const isInDollars = !inverse && native.currency === 'USD';
-      return priceOf(
+      return computePrice(
         {
           source,
           quoted: { native: native.price, token: token?.price, inverse },
@@ -71,13 +71,13 @@ export function openChainlink(
     const name = `chainlink ${feed}`;
     const problem = checkRound(name, round, maxAgeSeconds, clock.now());
     if (problem !== undefined) return problem;
-    const observedAt = updatedAtOf(round);
+    const observedAt = toUpdatedAt(round);
     return {
       ok: true,
       price: { value: round.answer, decimals },
       currency,
       observedAt,
-      staleAt: staleAtOf(observedAt, maxAgeSeconds),
+      staleAt: toStaleAt(observedAt, maxAgeSeconds),
     };
   }
 }

@@ -1,13 +1,13 @@
 import {
   checkAge,
   faulty,
-  staleAtOf,
+  toStaleAt,
   type PricedToken,
   type PriceSource,
 } from '../../../core/pricing/price-source.js';
 import type { Decimal } from '../../../core/pricing/decimal.js';
 import { parsePath, readNumber, readTime, type DocumentPath } from '../../../core/pricing/json-document.js';
-import { priceOf } from '../../../core/pricing/rate.js';
+import { computePrice } from '../../../core/pricing/rate.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
@@ -38,13 +38,13 @@ export function openHttp(
       const { price, tokenPrice, usd, observedAt } = figures;
       const tooOld = checkAge(source, observedAt, maxAgeSeconds, clock.now());
       if (tooOld !== undefined) return tooOld;
-      return priceOf(
+      return computePrice(
         {
           source,
           quoted: { native: price, token: tokenPrice, inverse },
           ...(usd === undefined ? {} : { usd }),
           observedAt,
-          staleAt: staleAtOf(observedAt, maxAgeSeconds),
+          staleAt: toStaleAt(observedAt, maxAgeSeconds),
         },
         token.decimals,
       );

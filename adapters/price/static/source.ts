@@ -1,6 +1,6 @@
 import { parseNumberText } from '../../../core/pricing/decimal.js';
 import { priced } from '../../../core/pricing/price-source.js';
-import { priceOf } from '../../../core/pricing/rate.js';
+import { computePrice } from '../../../core/pricing/rate.js';
 import { faulty, type PriceSource } from '../../../core/pricing/price-source.js';
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { SourceDeps } from '../source-deps.js';
@@ -25,7 +25,7 @@ export function openStatic(
         observedAt: clock.now(),
       };
       // The rate is in base units already, so no decimals of the token are applied.
-      return priceOf(observation, 0);
+      return computePrice(observation, 0);
     },
   };
 }

@@ -105,7 +105,7 @@ export function createKubeResourceStore(
       const path = collectionPath(kind, options.namespace);
       return mapListErrors(`${kind} list`, async () => {
         try {
-          return await readList(transport, path, selectorsOf(options));
+          return await readList(transport, path, renderSelectors(options));
         } catch (error) {
           // No definition, no objects. Tokens may do without; of the others nothing else says that they are not there.
           if (kind === 'DashboardToken' && isStatus(error, 404)) return [];
@@ -116,7 +116,7 @@ export function createKubeResourceStore(
 
     async page<K extends Kind>(kind: K, { limit, after, ...options }: PageOptions) {
       const path = collectionPath(kind, options.namespace);
-      const query = { ...selectorsOf(options), limit: String(limit), ...given({ continue: after }) };
+      const query = { ...renderSelectors(options), limit: String(limit), ...given({ continue: after }) };
       try {
         const { items, metadata } = (await transport.request({ method: 'GET', path, query })) as KubeList<
           Resources[K] & KubeObject
@@ -214,7 +214,7 @@ function describe(kind: Kind, key: ObjectKey): string {
   return `${kind} ${formatKey(key)}`;
 }
 
-function selectorsOf({ fields = {} }: ListOptions): Readonly<Record<string, string>> {
+function renderSelectors({ fields = {} }: ListOptions): Readonly<Record<string, string>> {
   const selected = Object.entries(fields).map(([path, value]) => `${path}=${escapeSelector(value)}`);
   return selected.length === 0 ? {} : { fieldSelector: selected.join(',') };
 }

@@ -20,12 +20,12 @@ export function decideApply<K extends Kind>(
     live: ownableFields(stored),
     managedFields: stored?.metadata.managedFields ?? [],
     manager,
-    fields: fieldsOf(request),
+    fields: appliedFields(request),
     force,
     time,
   });
   if (outcome.conflicts.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, outcome.conflicts);
-  const next = objectOf(kind, key, stored, outcome.live, outcome.managedFields, time);
+  const next = composeObject(kind, key, stored, outcome.live, outcome.managedFields, time);
   if (stored && isSameJson(stored, next)) return undefined;
   throwIfAny([
     ...validateMetadata(isObject(outcome.live['metadata']) ? outcome.live['metadata'] : {}),
@@ -34,7 +34,7 @@ export function decideApply<K extends Kind>(
   return next;
 }
 
-function fieldsOf<K extends Kind>({ spec, labels = {}, annotations = {} }: ApplyRequest<K>): Tree {
+function appliedFields<K extends Kind>({ spec, labels = {}, annotations = {} }: ApplyRequest<K>): Tree {
   // The clone makes the stored object independent of the caller's, and plain.
   const { metadata, ...fields } = plain({ spec, metadata: { labels, annotations } });
   return withoutEmpty({ ...fields, metadata: withoutEmpty(isObject(metadata) ? metadata : {}) });
@@ -53,7 +53,7 @@ function ownableFields(stored: StoredObject | undefined): Tree {
   return { spec: stored.spec, metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
 }
 
-function objectOf(
+function composeObject(
   kind: Kind,
   key: ObjectKey,
   stored: StoredObject | undefined,

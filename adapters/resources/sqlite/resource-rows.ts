@@ -7,7 +7,7 @@ import { definitions } from '../../../core/resources/schemas.js';
 import { invalidInput, quote } from '../../../core/errors.js';
 import { openReader, type Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
-import { integerOf, type Row, textOf } from '../../sqlite/row.js';
+import { readInteger, type Row, readText } from '../../sqlite/row.js';
 
 /** Any resource, while the compiler does not know its kind. */
 export type StoredObject = {
@@ -111,7 +111,7 @@ export function createResourceRows(database: Database) {
     },
 
     /** A number that was never given before. It is rolled back with its transaction. */
-    nextVersion: (): string => String(integerOf(bump.get() ?? {}, 'value')),
+    nextVersion: (): string => String(readInteger(bump.get() ?? {}, 'value')),
   };
 }
 
@@ -175,10 +175,10 @@ function selection(kind: Kind, { namespace, fields = {} }: ListOptions): Selecti
 function parseRow(row: Row): StoredObject {
   return {
     apiVersion,
-    kind: textOf(row, 'kind') as Kind,
-    metadata: JSON.parse(textOf(row, 'metadata')) as StoredObject['metadata'],
-    spec: JSON.parse(textOf(row, 'spec')) as Tree,
-    ...(row['status'] !== null && { status: JSON.parse(textOf(row, 'status')) as Tree }),
+    kind: readText(row, 'kind') as Kind,
+    metadata: JSON.parse(readText(row, 'metadata')) as StoredObject['metadata'],
+    spec: JSON.parse(readText(row, 'spec')) as Tree,
+    ...(row['status'] !== null && { status: JSON.parse(readText(row, 'status')) as Tree }),
   };
 }
 

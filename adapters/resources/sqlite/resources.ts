@@ -1,7 +1,7 @@
 import { DomainError } from '../../../core/errors.js';
 import { isSameJson } from '../../../core/meta/field-tree.js';
 import { type Kind, kindNames, type Resources } from '../../../core/resources/kinds.js';
-import { formatKey, keyOf, parseKey, type ObjectKey } from '../../../core/meta/meta.js';
+import { formatKey, objectKey, parseKey, type ObjectKey } from '../../../core/meta/meta.js';
 import type {
   ApplyRequest,
   PageOptions,
@@ -35,13 +35,13 @@ export function createSqliteResourceStore(deps: {
     slice: (kind, after) =>
       db
         .run(() => rows.page(kind, after, sliceSize))
-        .map((object) => [keyOf(object), { type: 'ADDED', object: freeze(object) }]),
+        .map((object) => [objectKey(object), { type: 'ADDED', object: freeze(object) }]),
     isAtOrBefore,
   });
   const now = () => new Date(clock.now()).toISOString();
 
   function publish(type: Change['type'], object: StoredObject): void {
-    watches.publish(object.kind, keyOf(object), { type, object: freeze(object) });
+    watches.publish(object.kind, objectKey(object), { type, object: freeze(object) });
   }
 
   function apply<K extends Kind>(request: ApplyRequest<K>): StoredObject {
@@ -96,7 +96,7 @@ export function createSqliteResourceStore(deps: {
       const found = db.run(() => rows.listAfter(kind, options, from, limit + 1));
       const items = found.slice(0, limit).map((object) => typed<K>(object));
       const last = found.length > limit ? found[limit - 1] : undefined;
-      return { items, ...given({ next: last && formatKey(keyOf(last)) }) };
+      return { items, ...given({ next: last && formatKey(objectKey(last)) }) };
     },
 
     apply: async <K extends Kind>(request: ApplyRequest<K>) => typed<K>(apply(request)),

@@ -9,7 +9,7 @@ import { CallFailed, callFailedBy } from '../call-failed.js';
 import { createLocalSigner } from '../file/local-signer.js';
 import { describedKind, type OpenDeps, type OpenSigner } from '../kind.js';
 import { keyField, keyProblems } from '../providers/provider.js';
-import { providerNames, providerOf } from '../providers/table.js';
+import { providerNames, findProvider } from '../providers/table.js';
 import { createPrivateKey } from 'node:crypto';
 
 const schema = object('A private key that is wrapped by another key.', {
@@ -29,7 +29,7 @@ const schema = object('A private key that is wrapped by another key.', {
 export const envelope = describedKind({
   title: 'the private key, wrapped by a key of a cloud or of a file, and opened in memory at the start',
   schema,
-  problems: ({ provider, key }) => keyProblems(key, providerOf(provider).wrapping),
+  problems: ({ provider, key }) => keyProblems(key, findProvider(provider).wrapping),
   open: openEnvelope,
 });
 
@@ -40,7 +40,7 @@ function openEnvelope(
   spec: Infer<typeof schema>,
   { curve, environment, access, origin }: OpenDeps,
 ): OpenSigner {
-  const client = providerOf(spec.provider).connect({
+  const client = findProvider(spec.provider).connect({
     environment,
     access,
     connections: 1,

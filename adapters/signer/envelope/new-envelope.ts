@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { invalidInput } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock } from '../../../core/units/time.js';
-import { addressOf, loadCurve } from '../curve.js';
+import { deriveAddress, loadCurve } from '../curve.js';
 import { notAKey } from '../file/key-file.js';
 import type { Environment } from '../kind.js';
 import { base64, keyProblems } from '../providers/provider.js';
-import { type ProviderName, providerOf } from '../providers/table.js';
+import { type ProviderName, findProvider } from '../providers/table.js';
 
 /**
  * The text of a signer's file of kind envelope, for a new key, which nobody sees, or for `privateKey`. Throws INVALID_INPUT, or
@@ -19,7 +19,7 @@ export async function newEnvelope(request: {
   readonly privateKey?: Uint8Array;
 }): Promise<string> {
   const { provider, key, environment } = request;
-  const row = providerOf(provider);
+  const row = findProvider(provider);
   const problems = keyProblems(key, row.wrapping);
   if (problems.length > 0) throw invalidInput(problems);
   const curve = await loadCurve(silentLogger);
@@ -34,7 +34,7 @@ export async function newEnvelope(request: {
       `provider: ${provider}`,
       `key: ${key}`,
       `ciphertext: ${base64(ciphertext)}`,
-      `address: '${addressOf(curve.publicKey(privateKey))}'`,
+      `address: '${deriveAddress(curve.publicKey(privateKey))}'`,
       '',
     ].join('\n');
   } finally {

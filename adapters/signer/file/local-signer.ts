@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { recoverAddress } from 'ethers/transaction';
 import type { Signer, Signing, SigningItem } from '../../../core/paymaster/signer.js';
 import { bytesToHex } from '../../../core/units/hex.js';
-import { addressOf, type Curve } from '../curve.js';
+import { deriveAddress, type Curve } from '../curve.js';
 import { notAKey } from './key-file.js';
 
 /**
@@ -12,7 +12,7 @@ import { notAKey } from './key-file.js';
  */
 export function createLocalSigner(curve: Curve, key: Uint8Array, origin: string): Signer {
   if (!curve.isKey(key)) throw notAKey(origin);
-  const address = addressOf(curve.publicKey(key));
+  const address = deriveAddress(curve.publicKey(key));
   const probe = randomBytes(32);
   if (recoverAddress(probe, bytesToHex(curve.sign(probe, key))) !== address)
     throw new Error(
@@ -21,11 +21,11 @@ export function createLocalSigner(curve: Curve, key: Uint8Array, origin: string)
   return {
     address,
     implementation: curve.name,
-    sign: (items) => items.map((item) => signed(curve, item, key)),
+    sign: (items) => items.map((item) => signDigest(curve, item, key)),
   };
 }
 
-function signed(curve: Curve, { digest }: SigningItem, key: Uint8Array): Signing {
+function signDigest(curve: Curve, { digest }: SigningItem, key: Uint8Array): Signing {
   try {
     return { outcome: 'signed', signature: curve.sign(digest, key) };
   } catch (error) {

@@ -6,7 +6,7 @@ import { systemClock } from '../../../core/units/time.js';
 import { recoverWith } from '../curve.js';
 import { describedKind } from '../kind.js';
 import { keyField, keyProblems } from '../providers/provider.js';
-import { providerOf, signingProviderNames } from '../providers/table.js';
+import { findProvider, signingProviderNames } from '../providers/table.js';
 import { createRemoteSigner, remoteLimits } from '../remote-signer.js';
 
 /** The key never leaves the cloud, which is asked for every signature. */
@@ -20,12 +20,12 @@ export const kms = describedKind({
     },
   }),
   problems({ provider, key }) {
-    const { signing } = providerOf(provider);
+    const { signing } = findProvider(provider);
     return signing === undefined ? [] : keyProblems(key, signing);
   },
   open(spec, { curve, environment, access, limits, meter }) {
     const { calls } = limits ?? remoteLimits;
-    const client = providerOf(spec.provider).connect({
+    const client = findProvider(spec.provider).connect({
       environment,
       access,
       connections: calls,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/units/time.js';
 import type { KeyFileAccess } from '../file/key-file.js';
 import type { Environment } from '../kind.js';
-import { fieldOf, parseJson } from '../../../core/schema/json-value.js';
+import { readField, parseJson } from '../../../core/schema/json-value.js';
 import { CallFailed } from '../call-failed.js';
 import { readDerSignature } from '../checked-signature.js';
 import { type Problem, quote } from '../../../core/errors.js';
@@ -45,7 +45,7 @@ type KeyClient = {
 type Operation = readonly [name: string, input: (bytes: string) => object, member: string];
 
 /** A service that takes and answers JSON: `ask` resolves to the answer of an operation on a key. */
-export function clientOf(
+export function createJsonClient(
   service: string,
   http: { stop(): void },
   ask: (name: string, key: string, input: object, signal: AbortSignal) => Promise<string>,
@@ -54,7 +54,7 @@ export function clientOf(
   const call =
     ([name, input, member]: Operation): KeyClient['wrap'] =>
     async (key, bytes, signal) =>
-      bytesOf(await ask(name, key, input(base64(bytes)), signal), member, service);
+      readBytes(await ask(name, key, input(base64(bytes)), signal), member, service);
   const sign = call(operations.sign);
   return {
     sign: async (key, digest, signal) => readDerSignature(await sign(key, digest, signal)),
@@ -65,8 +65,8 @@ export function clientOf(
 }
 
 /** Bytes of a base64 member of a JSON answer. Throws CallFailed `unclear` when the answer has no such member: something was done, and we do not know what. */
-export function bytesOf(body: string, member: string, service: string): Uint8Array {
-  const text = fieldOf(parseJson(body), member);
+export function readBytes(body: string, member: string, service: string): Uint8Array {
+  const text = readField(parseJson(body), member);
   if (typeof text !== 'string' || text === '')
     throw new CallFailed('unclear', `${service} answers without ${member}`);
   return Buffer.from(text, 'base64');

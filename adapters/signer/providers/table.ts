@@ -9,12 +9,12 @@ export const keyProviders = { aws, gcp, file } as const satisfies Record<string,
 export type ProviderName = keyof typeof keyProviders;
 
 /** The row of a name that a schema has let pass. */
-export function providerOf(name: ProviderName): KeyProvider {
+export function findProvider(name: ProviderName): KeyProvider {
   return keyProviders[name];
 }
 
 export const providerNames = Object.keys(keyProviders) as readonly ProviderName[];
-export const signingProviderNames = providerNames.filter((name) => providerOf(name).signing !== undefined);
+export const signingProviderNames = providerNames.filter((name) => findProvider(name).signing !== undefined);
 
 /** The variables that providers read. */
 export const providerSettings = Object.fromEntries(

@@ -9,7 +9,7 @@ import { bytesToHex, type Hex, hexToBytes, isHexBytes } from '../../../core/unit
 import { parseAddress } from '../../../core/units/address.js';
 import { parseJson } from '../../../core/schema/json-value.js';
 import { CallFailed, failureOfStatus } from '../call-failed.js';
-import { addressOf, recoverWith } from '../curve.js';
+import { deriveAddress, recoverWith } from '../curve.js';
 import { createHttp } from '../http.js';
 import { describedKind } from '../kind.js';
 import { createRemoteSigner, remoteLimits } from '../remote-signer.js';
@@ -50,7 +50,7 @@ export const web3signer = describedKind({
   title: 'a service in your network that holds the key and speaks the protocol of web3signer',
   schema,
   problems: ({ url, publicKey, address: stated, tls }) => {
-    const account = addressOf(hexToBytes(publicKey as Hex));
+    const account = deriveAddress(hexToBytes(publicKey as Hex));
     return [
       ...(isPlain(url) ? [] : [{ field: 'url', expected: 'an origin and a path, without ? and #' }]),
       ...(account === parseAddress(stated)
@@ -62,7 +62,7 @@ export const web3signer = describedKind({
     ];
   },
   open(spec, { curve, limits, meter }) {
-    const http = createHttp(remoteLimits.calls, contextOf(spec.tls));
+    const http = createHttp(remoteLimits.calls, tlsContext(spec.tls));
     const url = `${trimEnd(spec.url, '/')}/api/v1/eth1/sign/${spec.publicKey.toLowerCase()}`;
     const authorization = basicAuth(new URL(url));
     const headers = { 'content-type': 'application/json', ...given({ authorization }) };
@@ -93,12 +93,12 @@ function isPlain(url: string): boolean {
   return URL.canParse(url) && !/[?#]/.test(url);
 }
 
-const contextOf = ({ ca, certificate, privateKey }: Tls = {}) =>
+const tlsContext = ({ ca, certificate, privateKey }: Tls = {}) =>
   given({ ca, cert: certificate, key: privateKey });
 
 function isUsable(tls: Tls | undefined): boolean {
   try {
-    createSecureContext(contextOf(tls));
+    createSecureContext(tlsContext(tls));
     return true;
   } catch {
     return false;

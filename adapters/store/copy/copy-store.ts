@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
-import { DomainError, messageOf } from '../../../core/errors.js';
+import { DomainError, errorMessage } from '../../../core/errors.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ClientOptions } from '../../postgres/client.js';
@@ -16,9 +16,9 @@ import { rollupUnits } from '../../../core/ledger/steps.js';
 import {
   columns,
   coveredColumns,
-  kindOf,
+  columnKind,
   nameColumns,
-  namesOf,
+  columnNames,
   type Columns,
   type Table,
 } from '../ledger/columns.js';
@@ -78,7 +78,7 @@ export async function copyStore({
     });
   } catch (error) {
     if (existsSync(path)) throw error;
-    throw new DomainError('UNAVAILABLE', `${messageOf(error)}. ${back}`, { cause: error });
+    throw new DomainError('UNAVAILABLE', `${errorMessage(error)}. ${back}`, { cause: error });
   } finally {
     await postgres.stop();
     db.close();
@@ -113,7 +113,7 @@ async function copyUsage(db: Database, session: Session, now: EpochMs): Promise<
       rows.epoch,
       rows.longestExpiryMs,
     ]);
-    for (const changes of changesOf(rows, tables.all(rows.chainId)))
+    for (const changes of listChanges(rows, tables.all(rows.chainId)))
       for (const { text, values = [] } of writeRows(rows.chainId, changes, true))
         await session.query(text, values);
   }
@@ -133,7 +133,7 @@ async function copyUsage(db: Database, session: Session, now: EpochMs): Promise<
 }
 
 /** All rows of a chain as changes to a chain without any, some at once. */
-function* changesOf(rows: ChainRows, reservations: RowChanges['reservations']): Generator<RowChanges> {
+function* listChanges(rows: ChainRows, reservations: RowChanges['reservations']): Generator<RowChanges> {
   const none = {
     chain: rows.chain,
     counters: [],
@@ -197,7 +197,7 @@ async function copyLedger(
     const all: Columns = isRecord ? { xact: 'integer', ...columns[table] } : columns[table];
     const inOrder = ['funds', 'movement', 'usage'].includes(table) ? '' : 'ORDER BY number';
     const read = db.sql.prepare(
-      `SELECT ${isRecord ? 'number AS xact, ' : ''}${namesOf(table).join(', ')} FROM ledger_${table} ${inOrder}`,
+      `SELECT ${isRecord ? 'number AS xact, ' : ''}${columnNames(table).join(', ')} FROM ledger_${table} ${inOrder}`,
     );
     onCopied(table, await insert(session, table, all, read.iterate()));
   }
@@ -220,7 +220,7 @@ async function insert(
   rows: Iterable<unknown>,
 ): Promise<number> {
   const cells = Object.entries(all).map(([name, column]) =>
-    kindOf(column).kind === 'json' ? postgresDialect.json(name) : name,
+    columnKind(column).kind === 'json' ? postgresDialect.json(name) : name,
   );
   const statement = `INSERT INTO ledger.${table} (${Object.keys(all).join(', ')}) SELECT ${cells.join(', ')}
     FROM ${postgresDialect.rows('$1', 'added', all)}`;

@@ -183,10 +183,10 @@ export type RowOf<T extends Table> = {
     : Cell;
 };
 
-export function namesOf(table: Table): readonly string[] {
+export function columnNames(table: Table): readonly string[] {
   return Object.keys(columns[table]);
 }
 
-export function kindOf(column: Column): { readonly kind: Kind; readonly isOptional: boolean } {
+export function columnKind(column: Column): { readonly kind: Kind; readonly isOptional: boolean } {
   return { kind: column.replace('?', '') as Kind, isOptional: column.endsWith('?') };
 }

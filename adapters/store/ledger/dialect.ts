@@ -1,4 +1,4 @@
-import { kindOf, type Columns, type Table } from './columns.js';
+import { columnKind, type Columns, type Table } from './columns.js';
 
 /**
  * Where PostgreSQL and SQLite differ. Everything else of the ledger is SQL that both understand: values are `$1`, lists and rows are
@@ -8,7 +8,7 @@ export type Dialect = {
   table(name: Table | 'mark' | 'name' | 'covered'): string;
   /** Rises with every write: which rows a reader has seen. See `Position`. */
   readonly position: 'xact' | 'rowid';
-  readonly types: Readonly<Record<ReturnType<typeof kindOf>['kind'], string>>;
+  readonly types: Readonly<Record<ReturnType<typeof columnKind>['kind'], string>>;
   /** The condition, behind a column, that it is among the texts of a JSON list. Looked up in an index of the column, if there is one. */
   among(parameter: string, kind: 'id' | 'text'): string;
   /** The objects of a JSON list, for `FROM`. JSON in them is text, see `json`. */
@@ -45,7 +45,7 @@ export const postgresDialect: Dialect = {
     `= ANY (ARRAY(SELECT value::${postgresDialect.types[kind]} FROM json_array_elements_text(${parameter}::json) AS one(value)))`,
   rows: (parameter, alias, columns) => {
     const types = Object.entries(columns).map(
-      ([name, column]) => `${name} ${parameterType(kindOf(column).kind)}`,
+      ([name, column]) => `${name} ${parameterType(columnKind(column).kind)}`,
     );
     return `json_to_recordset(${parameter}::json) AS ${alias}(${types.join(', ')})`;
   },

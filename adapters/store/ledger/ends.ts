@@ -1,11 +1,11 @@
 import type { SettlementView } from '../../../core/ledger/query.js';
-import { isPromise, minedDecision, outcomeOf } from '../../../core/ledger/outcome.js';
+import { isPromise, minedDecision, findOutcome } from '../../../core/ledger/outcome.js';
 import type { Decision, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
 import { Values } from '../../postgres/transactions.js';
 import type { Position } from './position.js';
 import type { Reader } from './reader.js';
-import { dayOfTime, decisionOf, settlementOf, type Row } from './record-rows.js';
+import { dayOfTime, toDecision, toSettlement, type Row } from './record-rows.js';
 
 /** A record, and its place among those that were written. */
 export type Placed<R> = { readonly record: R; readonly place: number };
@@ -49,7 +49,7 @@ export async function endedReservations(
     values.list,
   );
   for (const row of endings)
-    reservationOf(found, row).endings.push({ record: settlementOf(row), place: Number(row['place']) });
+    ensureReservation(found, row).endings.push({ record: toSettlement(row), place: Number(row['place']) });
   if (found.size === 0) return [];
   values.list.length = 0;
   const isEnded = among(values.add(JSON.stringify([...found.keys()])), 'id');
@@ -62,7 +62,7 @@ export async function endedReservations(
     values.list,
   );
   for (const row of decisions)
-    reservationOf(found, row).decisions.push({ record: decisionOf(row), place: Number(row['place']) });
+    ensureReservation(found, row).decisions.push({ record: toDecision(row), place: Number(row['place']) });
   return [...found.values()];
 }
 
@@ -87,14 +87,14 @@ export async function repeatedReservations(
       values.list,
     );
     for (const row of rows)
-      reservationOf(found, row).decisions.push({ record: decisionOf(row), place: Number(row['place']) });
+      ensureReservation(found, row).decisions.push({ record: toDecision(row), place: Number(row['place']) });
   };
   await select('reservation <> id', asked);
   if (found.size > 0) await select('reservation = id', [...found.keys()]);
   return new Map(Array.from(found, ([name, { decisions }]) => [name, decisions]));
 }
 
-function reservationOf(found: Map<string, Reservation>, row: Row): Reservation {
+function ensureReservation(found: Map<string, Reservation>, row: Row): Reservation {
   const name = String(row['reservation']);
   const reservation = found.get(name) ?? { decisions: [], endings: [] };
   found.set(name, reservation);
@@ -112,11 +112,11 @@ function firstDay(reservations: Iterable<RecordId>): number {
 }
 
 /** How the promises of a reservation ended, by the records that were written before `to`. */
-export function endsOf({ decisions, endings }: Reservation, to?: Position): Ends {
+export function listEnds({ decisions, endings }: Reservation, to?: Position): Ends {
   const within = <R>(placed: readonly Placed<R>[], end = Infinity): readonly R[] =>
     placed.filter(({ place }) => place < end).map(({ record }) => record);
   const ends = new Map<RecordId, End>();
-  const { settlement, takenBack } = outcomeOf(within(endings, to?.settlement));
+  const { settlement, takenBack } = findOutcome(within(endings, to?.settlement));
   if (settlement === undefined) return { ends, unmatched: undefined };
   const promises = within(decisions, to?.decision).filter(isPromise);
   const mined = minedDecision(settlement, promises);
@@ -128,7 +128,7 @@ export function endsOf({ decisions, endings }: Reservation, to?: Position): Ends
   return { ends, unmatched: settlement.mined !== undefined && mined === undefined ? settlement : undefined };
 }
 
-export function viewOf({ outcome, settlement, takenBack }: End): SettlementView {
+export function toSettlementView({ outcome, settlement, takenBack }: End): SettlementView {
   const { at, mined } = settlement;
   return { outcome, at, mined: outcome === 'mined' ? mined : undefined, takenBack };
 }

@@ -1,6 +1,6 @@
 import type { AccountName, FundsHistory, FundsQuery } from '../../../core/ledger/query.js';
 import { accountValue } from '../../../core/ledger/shares.js';
-import { endOf, spansOf, startOf } from '../../../core/ledger/steps.js';
+import { endOf, listSpans, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { Values } from '../../postgres/transactions.js';
 import type { Reader } from './reader.js';
@@ -60,7 +60,10 @@ async function readSpent(
   { accounts, from, to }: FundsQuery,
   tail: Sums,
 ): Promise<ReadonlyMap<string, bigint>> {
-  const spans = spansOf({ from: startOf(from, 'minute'), to: endOf((to - 1) as EpochMs, 'minute') }, 'month');
+  const spans = listSpans(
+    { from: startOf(from, 'minute'), to: endOf((to - 1) as EpochMs, 'minute') },
+    'month',
+  );
   if (spans.length === 0) return new Map();
   const names = accounts.map((account) => accountValue(account) ?? '');
   const values = new Values();

@@ -1,4 +1,4 @@
-import { mostNames, type NamedKind, type ObjectName } from '../../../core/ledger/object-names.js';
+import { maxNames, type NamedKind, type ObjectName } from '../../../core/ledger/object-names.js';
 import { nameColumns, nameKey } from './columns.js';
 import type { Reader } from './reader.js';
 import { storable } from './text.js';
@@ -11,20 +11,20 @@ export async function newNames(
   { dialect, query }: Reader,
   names: readonly ObjectName[],
 ): Promise<readonly ObjectName[]> {
-  const asked = new Map(names.map((name) => [keyOf(name), { ...name, shown: storable(name.shown) }]));
+  const asked = new Map(names.map((name) => [objectNameKey(name), { ...name, shown: storable(name.shown) }]));
   const stored = await query(
     `SELECT known.* FROM ${dialect.rows('$1', 'asked', nameColumns)}
      JOIN ${dialect.table('name')} AS known ON ${nameKey.map((column) => `known.${column} = asked.${column}`).join(' AND ')}`,
     [JSON.stringify([...asked.values()])],
   );
-  const known = new Map(stored.map((row) => [keyOf(row as ObjectName), String(row['shown'])]));
+  const known = new Map(stored.map((row) => [objectNameKey(row as ObjectName), String(row['shown'])]));
   const changed = [...asked].filter(([key, { shown }]) => known.get(key) !== shown);
   const room = new Map<string, number>();
   const fitting: ObjectName[] = [];
   for (const [key, name] of changed.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const { organisation, kind } = name;
     const whose = `${organisation} ${kind}`;
-    const left = room.get(whose) ?? mostNames - (await countOf({ dialect, query }, organisation, kind));
+    const left = room.get(whose) ?? maxNames - (await countNames({ dialect, query }, organisation, kind));
     if (!known.has(key) && left <= 0) continue;
     room.set(whose, known.has(key) ? left : left - 1);
     fitting.push(name);
@@ -32,7 +32,7 @@ export async function newNames(
   return fitting;
 }
 
-async function countOf({ dialect, query }: Reader, organisation: string, kind: string): Promise<number> {
+async function countNames({ dialect, query }: Reader, organisation: string, kind: string): Promise<number> {
   const [row] = await query(
     `SELECT count(*) AS names FROM ${dialect.table('name')} WHERE organisation = $1 AND kind = $2`,
     [organisation, kind],
@@ -63,6 +63,6 @@ export async function readNames(
   return rows.map(({ id, shown }) => ({ id: String(id), shown: String(shown) }));
 }
 
-function keyOf({ organisation, kind, id }: ObjectName): string {
+function objectNameKey({ organisation, kind, id }: ObjectName): string {
   return `${organisation} ${kind} ${id}`;
 }

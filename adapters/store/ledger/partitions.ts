@@ -92,7 +92,7 @@ export async function knownParts(session: Session): Promise<readonly StoredPart[
      WHERE nspname = 'ledger' AND whole.relkind = 'p'`,
   );
   return rows
-    .flatMap((row) => partOf(String(row['name']), Number(row['bytes'])))
+    .flatMap((row) => toStoredParts(String(row['name']), Number(row['bytes'])))
     .toSorted((a, b) => a.at - b.at);
 }
 
@@ -120,7 +120,7 @@ function partName(table: Table, at: EpochMs): string {
 const partPattern = /^([a-z]+)_(\d{4})(\d{2})(\d{2})?$/;
 
 /** Nothing for parts that somebody else has attached. */
-function partOf(name: string, bytes: number): readonly StoredPart[] {
+function toStoredParts(name: string, bytes: number): readonly StoredPart[] {
   const [, whole, year, month, day] = partPattern.exec(name) ?? [];
   const table = tableNames.find((known) => known === whole);
   if (table === undefined) return [];

@@ -1,8 +1,8 @@
 import type { PastGap, PastPage, PastQuery, PastRecord } from '../../../core/ledger/past.js';
-import { lowestRecordId } from '../../../core/ledger/record-id.js';
+import { minRecordId } from '../../../core/ledger/record-id.js';
 import { Values } from '../../postgres/transactions.js';
 import type { Reader } from './reader.js';
-import { dayOf, dayOfTime, type Row } from './record-rows.js';
+import { recordDay, dayOfTime, type Row } from './record-rows.js';
 
 /** Decisions and ends of one paymaster in the order of their ids. */
 export async function readPast(
@@ -10,11 +10,11 @@ export async function readPast(
   { organisation, paymasterId, from, to, after, limit }: PastQuery,
 ): Promise<PastPage> {
   const values = new Values();
-  const [first, end] = [after ?? lowestRecordId(from), lowestRecordId(to)];
+  const [first, end] = [after ?? minRecordId(from), minRecordId(to)];
   const within = [
     `organisation = ${values.add(organisation)} AND paymaster_id = ${values.add(paymasterId)}`,
     `id > ${values.add(first)} AND id < ${values.add(end)}`,
-    `day >= ${values.add(dayOf(first))} AND day <= ${values.add(dayOf(end))}`,
+    `day >= ${values.add(recordDay(first))} AND day <= ${values.add(recordDay(end))}`,
   ].join(' AND ');
   const text = (column: string): string => `CAST(${column} AS text) AS ${column}`;
   const none = (column: string): string => `CAST(NULL AS text) AS ${column}`;
@@ -43,7 +43,7 @@ export async function readPast(
     values.list,
   );
   const last = rows.length < limit ? undefined : String(rows.at(-1)?.['id']);
-  return { text: JSON.stringify(rows.map(pastOf)), last };
+  return { text: JSON.stringify(rows.map(toPastRecord)), last };
 }
 
 export async function readGaps(
@@ -63,7 +63,7 @@ export async function readGaps(
   }));
 }
 
-function pastOf(row: Row): PastRecord {
+function toPastRecord(row: Row): PastRecord {
   const { id, reservation, verdict } = row as Record<string, string>;
   if (verdict === null)
     return {

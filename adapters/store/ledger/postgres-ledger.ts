@@ -15,7 +15,7 @@ import {
   type Transaction,
 } from '../../postgres/transactions.js';
 import { readChanges, recordChange } from './changes.js';
-import { columns, namesOf, usageKey, type RowOf } from './columns.js';
+import { columns, columnNames, usageKey, type RowOf } from './columns.js';
 import { postgresDialect } from './dialect.js';
 import { readFunds } from './funds.js';
 import { namesAtOnce, newNames, readNames, writeNames } from './object-names.js';
@@ -72,13 +72,13 @@ export function createPostgresLedger(options: PostgresLedgerOptions): StoredLedg
     return postgres.transaction({ mode, timeoutMs: queryTimeoutMs }, work);
   }
   const read = <T>(work: (reader: Reader) => Promise<T>): Promise<T> =>
-    run('read', (session) => work(readerOf(session)));
+    run('read', (session) => work(createReader(session)));
 
   const tables: RollUpTables = {
     read: async (work) => {
       await ready();
       return postgres.transaction({ mode: 'read', timeoutMs: rollUpTimeoutMs }, (session) =>
-        work(readerOf(session)),
+        work(createReader(session)),
       );
     },
     sliceRows,
@@ -90,7 +90,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): StoredLedg
       );
     },
     beginAnew: async (reader, mark) => {
-      const system = await systemOf(reader);
+      const system = await readSystemId(reader);
       if (system === mark.system) return false;
       await changeTables(postgres, (session) => beginAnew(session, mark, system));
       return true;
@@ -111,14 +111,14 @@ export function createPostgresLedger(options: PostgresLedgerOptions): StoredLedg
     prune: (now) => prunePostgres(postgres, now, retention, maxBytes * prunedShare),
     size: async () => ({ used: await run('read', sizeOfPostgres), capacity: maxBytes }),
     changes: {
-      record: (write) => run('write', (session) => recordChange(readerOf(session), write)),
+      record: (write) => run('write', (session) => recordChange(createReader(session), write)),
       list: (query) => read((reader) => readChanges(reader, query)),
     },
     names: {
       async keep(names) {
         for (let from = 0; from < names.length; from += namesAtOnce) {
           const added = await read((reader) => newNames(reader, names.slice(from, from + namesAtOnce)));
-          if (added.length > 0) await run('write', (session) => writeNames(readerOf(session), added));
+          if (added.length > 0) await run('write', (session) => writeNames(createReader(session), added));
         }
       },
       list: (organisation, kind) => read((reader) => readNames(reader, organisation, kind)),
@@ -131,11 +131,11 @@ export function createPostgresLedger(options: PostgresLedgerOptions): StoredLedg
   };
 }
 
-function readerOf({ query }: Session): Reader {
+function createReader({ query }: Session): Reader {
   return { dialect: postgresDialect, query };
 }
 
-async function systemOf({ query }: Reader | Session): Promise<string> {
+async function readSystemId({ query }: Reader | Session): Promise<string> {
   const [row] = await query('SELECT system_identifier::text AS system FROM pg_control_system()');
   return String(row?.['system']);
 }
@@ -168,11 +168,11 @@ async function endOfSlice(
 }
 
 const put = `
-  INSERT INTO ledger.usage (${namesOf('usage').join(', ')})
-  SELECT ${namesOf('usage')
+  INSERT INTO ledger.usage (${columnNames('usage').join(', ')})
+  SELECT ${columnNames('usage')
     .map((name) => (name === 'tokens' ? postgresDialect.json(name) : name))
     .join(', ')} FROM ${postgresDialect.rows('$1', 'added', columns.usage)}
-  ON CONFLICT (${usageKey.join(', ')}) DO UPDATE SET ${namesOf('usage')
+  ON CONFLICT (${usageKey.join(', ')}) DO UPDATE SET ${columnNames('usage')
     .filter((name) => !usageKey.some((key) => key === name))
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}`;

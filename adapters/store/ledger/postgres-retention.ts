@@ -2,15 +2,15 @@ import { isDomainError } from '../../../core/errors.js';
 import type { Retention } from '../../../core/ledger/ledger.js';
 import { minutesKeptFrom, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
-import { sqlStateOf } from '../../postgres/pipeline.js';
+import { findSqlState } from '../../postgres/pipeline.js';
 import type { Postgres, Session } from '../../postgres/transactions.js';
 import { dropPart, knownParts, lapsedParts, makePartsAhead, type StoredPart } from './partitions.js';
 import { usageKey } from './columns.js';
 import { dayOfTime } from './record-rows.js';
 
 /** So that one call takes seconds, also where a part is large. */
-const mostDropped = 20;
-const mostDeleted = 5_000;
+const maxDropped = 20;
+const maxDeleted = 5_000;
 /** SQLSTATE lock_not_available. */
 const lockTimeout = '55P03';
 
@@ -26,12 +26,12 @@ export async function prunePostgres(
   const lapsed = new Set(lapsedParts(parts, now, retention));
   const kept = parts.filter((part) => !lapsed.has(part));
   const old = [...lapsed, ...partsBeyond(kept, now, maxBytes)];
-  for (const part of old.slice(0, mostDropped))
+  for (const part of old.slice(0, maxDropped))
     try {
       await dropPart(postgres, part);
     } catch (error) {
       // Somebody reads it. It goes with a later call.
-      if (!isDomainError(error) || sqlStateOf(error.cause) !== lockTimeout) throw error;
+      if (!isDomainError(error) || findSqlState(error.cause) !== lockTimeout) throw error;
     }
   const funds = `unit = 'minute' AND day < ${dayOfTime(now) - retention.funds}`;
   const minutes = `unit = 'minute' AND start < ${minutesKeptFrom(now)}`;
@@ -44,11 +44,11 @@ export async function prunePostgres(
     ),
     await deleteSome(postgres, 'usage', usageKey, minutes),
   ];
-  return old.length > mostDropped || isMore.includes(true);
+  return old.length > maxDropped || isMore.includes(true);
 }
 
 export async function sizeOfPostgres(session: Session): Promise<number> {
-  return bytesOf(await knownParts(session));
+  return sumBytes(await knownParts(session));
 }
 
 /** The oldest days, except the last two. */
@@ -56,7 +56,7 @@ function partsBeyond(parts: readonly StoredPart[], now: EpochMs, maxBytes: numbe
   const end = startOf(now, 'day') - rollupUnits.day;
   return firstBeyond(
     parts.filter((part) => part.end <= end),
-    bytesOf(parts) - maxBytes,
+    sumBytes(parts) - maxBytes,
   );
 }
 
@@ -70,7 +70,7 @@ function firstBeyond(parts: readonly StoredPart[], bytes: number): readonly Stor
   });
 }
 
-function bytesOf(parts: readonly StoredPart[]): number {
+function sumBytes(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
@@ -84,9 +84,9 @@ async function deleteSome(
   const names = key.join(', ');
   const deleted = await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, (session) =>
     session.query(
-      `DELETE FROM ledger.${table} WHERE (${names}) IN (SELECT ${names} FROM ledger.${table} WHERE ${isOld} LIMIT ${mostDeleted})
+      `DELETE FROM ledger.${table} WHERE (${names}) IN (SELECT ${names} FROM ledger.${table} WHERE ${isOld} LIMIT ${maxDeleted})
        AND ${isOld} RETURNING 1`,
     ),
   );
-  return deleted.length === mostDeleted;
+  return deleted.length === maxDeleted;
 }

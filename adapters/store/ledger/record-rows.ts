@@ -22,7 +22,7 @@ export type Row = Readonly<Record<string, unknown>>;
 type EntryOf<R> = LedgerEntry & { readonly record: R };
 
 /** Throws INVALID_INPUT for a text that is not an id. */
-export function dayOf(id: RecordId): number {
+export function recordDay(id: RecordId): number {
   return dayOfTime(recordTime(id));
 }
 
@@ -41,7 +41,7 @@ type CommonRow = Pick<RowOf<'gap'>, 'day' | 'id' | 'at' | 'organisation' | 'paym
 
 function commonRow(record: Exclude<LedgerRecord, FundsSample | Movements>): CommonRow {
   return {
-    day: dayOf(record.id),
+    day: recordDay(record.id),
     id: record.id,
     at: storableTime(record.at),
     organisation: storable(record.organisation),
@@ -50,7 +50,7 @@ function commonRow(record: Exclude<LedgerRecord, FundsSample | Movements>): Comm
   };
 }
 
-function commonOf(row: Row): Pick<Decision, 'id' | 'at' | 'organisation' | 'paymasterId' | 'chainId'> {
+function toCommonMembers(row: Row): Pick<Decision, 'id' | 'at' | 'organisation' | 'paymasterId' | 'chainId'> {
   return {
     id: String(row['id']),
     at: Number(row['at']) as EpochMs,
@@ -89,10 +89,10 @@ export function decisionRow({ record, reservation }: EntryOf<Decision>): RowOf<'
   };
 }
 
-export function decisionOf(row: Row): Decision {
+export function toDecision(row: Row): Decision {
   const record = {
     kind: 'decision',
-    ...commonOf(row),
+    ...toCommonMembers(row),
     entryPoint: row['entry_point'],
     contract: row['contract'] ?? undefined,
     fundingAddress: row['funding_address'] ?? undefined,
@@ -104,11 +104,11 @@ export function decisionOf(row: Row): Decision {
     nonce: BigInt(String(row['nonce'])),
     userOpHash: row['user_op_hash'] ?? undefined,
     digest: row['digest'] ?? undefined,
-    calls: jsonOf(row['calls']),
+    calls: parseJsonColumn(row['calls']),
     verdict: row['verdict'],
     reason: row['reason'] ?? undefined,
     detail: row['detail'] ?? undefined,
-    policies: jsonOf(row['policies']),
+    policies: parseJsonColumn(row['policies']),
     maxCostWei: optional(row['max_cost_wei'], (value) => BigInt(String(value))),
     validUntil: optional(row['valid_until'], (value) => Number(value) as EpochSeconds),
     token: row['token'] ?? undefined,
@@ -120,14 +120,14 @@ export function decisionOf(row: Row): Decision {
   return record as unknown as Decision;
 }
 
-/** The columns of a decision that sums depend on, see {@link countedDecisionOf}. */
+/** The columns of a decision that sums depend on, see {@link toCountedDecision}. */
 export const countedColumns =
   'id, reservation, at, organisation, paymaster_id, chain_id, contract, funding_address, mode, sender, calls, verdict, reason, policies, max_cost_wei';
 
 /** `json`: reads a column of JSON; many rows have the same text. */
-export function countedDecisionOf(row: Row, json: (value: unknown) => unknown): CountedDecision {
+export function toCountedDecision(row: Row, json: (value: unknown) => unknown): CountedDecision {
   const decision = {
-    ...commonOf(row),
+    ...toCommonMembers(row),
     contract: row['contract'] ?? undefined,
     fundingAddress: row['funding_address'] ?? undefined,
     mode: row['mode'] ?? undefined,
@@ -164,15 +164,20 @@ export function settlementRow({ record, reservation }: EntryOf<Settlement | Reve
   };
 }
 
-export function settlementOf(row: Row): Settlement | Reversal {
+export function toSettlement(row: Row): Settlement | Reversal {
   // The columns hold what `settlementRow` has written.
-  if (row['kind'] === 'reversal') return { kind: 'reversal', ...commonOf(row) } as unknown as Reversal;
+  if (row['kind'] === 'reversal') return { kind: 'reversal', ...toCommonMembers(row) } as unknown as Reversal;
   const { outcome } = row;
-  return { kind: 'settlement', ...commonOf(row), outcome, mined: minedOf(row) } as unknown as Settlement;
+  return {
+    kind: 'settlement',
+    ...toCommonMembers(row),
+    outcome,
+    mined: toMinedFacts(row),
+  } as unknown as Settlement;
 }
 
 /** What was mined, from a row of settlements; undefined for other ends. */
-function minedOf(row: Row): MinedFacts | undefined {
+function toMinedFacts(row: Row): MinedFacts | undefined {
   if (row['transaction_hash'] === null) return undefined;
   const facts = {
     digest: row['digest'] ?? undefined,
@@ -205,11 +210,11 @@ export function gapRow({ record }: EntryOf<Gap>): RowOf<'gap'> {
   };
 }
 
-export function gapOf(row: Row): Gap {
+export function toGap(row: Row): Gap {
   const { cause, reason } = row;
   const gap = {
     kind: 'gap',
-    ...commonOf(row),
+    ...toCommonMembers(row),
     cause,
     reason: reason ?? undefined,
     count: Number(row['count']),
@@ -235,21 +240,21 @@ export function fundsRows({ record }: EntryOf<FundsSample>): readonly RowOf<'fun
 }
 
 /** PostgreSQL answers JSON parsed, SQLite as text. */
-export function jsonOf(value: unknown): unknown {
+export function parseJsonColumn(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value;
 }
 
-const mostTexts = 1_000;
+const maxTexts = 1_000;
 
 /** The same; a text that comes again is not parsed again. Callers choose the texts, so that only some are kept. */
-export function createJsonOf(): typeof jsonOf {
+export function createJsonParser(): typeof parseJsonColumn {
   const known = new Map<string, unknown>();
   return (value) => {
     if (typeof value !== 'string') return value;
     const before = known.get(value);
     if (before !== undefined) return before;
-    const parsed = jsonOf(value);
-    if (known.size === mostTexts) known.clear();
+    const parsed = parseJsonColumn(value);
+    if (known.size === maxTexts) known.clear();
     known.set(value, parsed);
     return parsed;
   };

@@ -2,7 +2,7 @@ import { DomainError } from '../../../core/errors.js';
 import type { RowOf } from './columns.js';
 import { readMark, type Mark, type Position } from './position.js';
 import type { Reader } from './reader.js';
-import { addStored, addSums, sumsOf, usageRows, type Sum, type Sums } from './sums.js';
+import { addStored, addSums, sumTally, usageRows, type Sum, type Sums } from './sums.js';
 import { isPromise } from '../../../core/ledger/outcome.js';
 import type { RecordId, Settlement } from '../../../core/ledger/record.js';
 import { recordTime } from '../../../core/ledger/record-id.js';
@@ -11,7 +11,7 @@ import { rollupUnits } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import {
   endedReservations,
-  endsOf,
+  listEnds,
   repeatedReservations,
   type End,
   type Ends,
@@ -20,10 +20,10 @@ import {
 } from './ends.js';
 import {
   countedColumns,
-  countedDecisionOf,
-  createJsonOf,
-  gapOf,
-  settlementOf,
+  toCountedDecision,
+  createJsonParser,
+  toGap,
+  toSettlement,
   type Row,
 } from './record-rows.js';
 
@@ -58,7 +58,7 @@ export async function rollUpSlice(tables: RollUpTables): Promise<boolean> {
     if (await tables.beginAnew?.(reader, from)) return undefined;
     const { to, isLast } = await tables.endOfSlice(reader, from, tables.sliceRows);
     if (isSame(from, to)) return { from, to, isLast, rows: [] };
-    const sums = sumsOf(await tallyRows(reader, from, to));
+    const sums = sumTally(await tallyRows(reader, from, to));
     await addStored(reader, sums);
     return { from, to, isLast, rows: usageRows(sums) };
   });
@@ -69,7 +69,7 @@ export async function rollUpSlice(tables: RollUpTables): Promise<boolean> {
 }
 
 /** So many slices are read with a question; a job that is further behind than that does not run. */
-const mostSlices = 25;
+const maxSlices = 25;
 /** Nobody waits while they are read. */
 const tailRows = 4_000;
 
@@ -77,9 +77,9 @@ const tailRows = 4_000;
 export async function readTail(tables: RollUpTables, reader: Reader): Promise<Sums> {
   const sums = new Map<string, Sum>();
   let from = await readMark(reader);
-  for (let slice = 0; slice < mostSlices; slice++) {
+  for (let slice = 0; slice < maxSlices; slice++) {
     const { to, isLast } = await tables.endOfSlice(reader, from, tailRows);
-    addSums(sums, sumsOf(await tallyRows(reader, from, isLast ? undefined : to)));
+    addSums(sums, sumTally(await tallyRows(reader, from, isLast ? undefined : to)));
     if (isLast) return sums;
     from = { ...from, ...to };
   }
@@ -101,32 +101,32 @@ async function tallyRows(reader: Reader, from: Position, to?: Position): Promise
   const tally = createTally();
   const reservations = new Set<RecordId>();
   const asked = new Map<RecordId, Placed<CountedDecision>[]>();
-  const json = createJsonOf();
+  const json = createJsonParser();
   for (const row of await rowsBetween(reader, 'decision', from, to, countedColumns)) {
     const { reservation, id } = row;
-    const decision = countedDecisionOf(row, json);
+    const decision = toCountedDecision(row, json);
     tally.addDecision(decision);
     if (typeof reservation === 'string') reservations.add(reservation);
     if (isPromise(decision))
-      entryOf(asked, String(reservation ?? id)).push({ record: decision, place: from.decision });
+      ensureEntry(asked, String(reservation ?? id)).push({ record: decision, place: from.decision });
   }
   const repeated = await repeatedReservations(reader, asked.keys(), to);
   for (const [name, fresh] of asked) tallyReservation(tally, repeated.get(name) ?? fresh, from);
   for (const row of await rowsBetween(reader, 'settlement', from, to)) {
-    const record = settlementOf(row);
+    const record = toSettlement(row);
     const { reservation } = row;
     if (typeof reservation === 'string') reservations.add(reservation);
-    else if (record.kind === 'settlement') tally.addUnmatched(counted(record), 1);
+    else if (record.kind === 'settlement') tally.addUnmatched(clampTime(record), 1);
   }
-  for (const row of await rowsBetween(reader, 'gap', from, to)) tally.addGap(gapOf(row));
+  for (const row of await rowsBetween(reader, 'gap', from, to)) tally.addGap(toGap(row));
   for (const reservation of await endedReservations(reader, reservations, to)) {
     const before = countedEnds(reservation, from);
     const after = countedEnds(reservation, to);
     tallyEnds(tally, before, after, -1);
     tallyEnds(tally, after, before, 1);
     if (before.unmatched?.id === after.unmatched?.id) continue;
-    if (before.unmatched !== undefined) tally.addUnmatched(counted(before.unmatched), -1);
-    if (after.unmatched !== undefined) tally.addUnmatched(counted(after.unmatched), 1);
+    if (before.unmatched !== undefined) tally.addUnmatched(clampTime(before.unmatched), -1);
+    if (after.unmatched !== undefined) tally.addUnmatched(clampTime(after.unmatched), 1);
   }
   return tally;
 }
@@ -136,7 +136,7 @@ function tallyEnds(tally: Tally, { ends }: Ends, others: Ends, sign: 1 | -1): vo
   for (const [id, end] of ends) {
     const { settlement, outcome } = others.ends.get(id) ?? {};
     if (end.settlement.id === settlement?.id && end.outcome === outcome) continue;
-    tally.addOutcome(end.decision, counted(end.settlement), end.mined, sign);
+    tally.addOutcome(end.decision, clampTime(end.settlement), end.mined, sign);
   }
 }
 
@@ -167,7 +167,7 @@ function reservationAmong(
 
 /** Of a reservation one decision counts as ended: the mined one, or where none was mined the oldest. */
 function countedEnds(reservation: Reservation, to?: Position): Ends {
-  const { ends, unmatched } = endsOf(reservation, to);
+  const { ends, unmatched } = listEnds(reservation, to);
   const all = [...ends.values()];
   const oldest = all.reduce<End | undefined>(
     (found, end) => (found !== undefined && found.decision.id < end.decision.id ? found : end),
@@ -179,7 +179,10 @@ function countedEnds(reservation: Reservation, to?: Position): Ends {
   return { ends: new Map(counting.map((end) => [end.decision.id, end])), unmatched };
 }
 
-function entryOf(map: Map<RecordId, Placed<CountedDecision>[]>, name: RecordId): Placed<CountedDecision>[] {
+function ensureEntry(
+  map: Map<RecordId, Placed<CountedDecision>[]>,
+  name: RecordId,
+): Placed<CountedDecision>[] {
   const known = map.get(name);
   if (known !== undefined) return known;
   const made: Placed<CountedDecision>[] = [];
@@ -202,14 +205,14 @@ function rowsBetween(
   );
 }
 
-const mostApart = 31 * rollupUnits.day;
+const maxApartMs = 31 * rollupUnits.day;
 
 /**
  * Outcomes count at the time of their block, which is what a node says. A time that is far from that of the record counts as one a month
  * away, so that no node makes tables of sums for all months of a thousand years.
  */
-function counted(settlement: Settlement): Settlement {
+function clampTime(settlement: Settlement): Settlement {
   const recordedAt = recordTime(settlement.id);
-  const at = Math.min(Math.max(settlement.at, recordedAt - mostApart), recordedAt + mostApart) as EpochMs;
+  const at = Math.min(Math.max(settlement.at, recordedAt - maxApartMs), recordedAt + maxApartMs) as EpochMs;
   return at === settlement.at ? settlement : { ...settlement, at };
 }

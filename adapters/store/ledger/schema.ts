@@ -1,7 +1,7 @@
 import {
   columns,
   coveredColumns,
-  kindOf,
+  columnKind,
   movementKey,
   nameColumns,
   nameKey,
@@ -73,10 +73,10 @@ export const sqliteSteps: readonly string[] = [
   CREATE INDEX ledger_settlement_reservation ON ledger_settlement (reservation) WHERE reservation IS NOT NULL;
   ${rowTable('gap', 'UNIQUE (id)')}
   CREATE TABLE ledger_funds (
-    ${columnsOf(columns.funds, sqliteDialect)}, PRIMARY KEY (chain_id, contract, funding_address, unit, start)
+    ${renderColumns(columns.funds, sqliteDialect)}, PRIMARY KEY (chain_id, contract, funding_address, unit, start)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE ledger_usage (
-    ${columnsOf(columns.usage, sqliteDialect)}, PRIMARY KEY (${usageKey.join(', ')})
+    ${renderColumns(columns.usage, sqliteDialect)}, PRIMARY KEY (${usageKey.join(', ')})
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX ledger_usage_account ON ledger_usage (value, unit, start) WHERE dimension = 'account';
 
@@ -92,7 +92,7 @@ export const sqliteSteps: readonly string[] = [
   `,
   `
   CREATE TABLE ledger_movement (
-    ${columnsOf(columns.movement, sqliteDialect)}, PRIMARY KEY (${movementKey.join(', ')})
+    ${renderColumns(columns.movement, sqliteDialect)}, PRIMARY KEY (${movementKey.join(', ')})
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX ledger_movement_at ON ledger_movement (chain_id, contract, at);
   ${coveredTable(sqliteDialect)}
@@ -101,13 +101,13 @@ export const sqliteSteps: readonly string[] = [
 
 function nameTable(dialect: Dialect): string {
   return `CREATE TABLE ${dialect.table('name')} (
-    ${columnsOf(nameColumns, dialect)}, PRIMARY KEY (${nameKey.join(', ')})
+    ${renderColumns(nameColumns, dialect)}, PRIMARY KEY (${nameKey.join(', ')})
   );`;
 }
 
 function coveredTable(dialect: Dialect): string {
   return `CREATE TABLE ${dialect.table('covered')} (
-    ${columnsOf(coveredColumns, dialect)}, PRIMARY KEY (chain_id, contract, from_block)
+    ${renderColumns(coveredColumns, dialect)}, PRIMARY KEY (chain_id, contract, from_block)
   );`;
 }
 
@@ -116,7 +116,7 @@ function partedTable(name: Table, key: string, range: string): string {
   const isRolledUp = rolledUp.includes(name);
   const extra = isRolledUp ? `xact bigint NOT NULL DEFAULT (${xactOfEra(0)}),` : '';
   return `
-  CREATE TABLE ledger.${name} (${extra} ${columnsOf(columns[name], postgresDialect)}, PRIMARY KEY (${key}))
+  CREATE TABLE ledger.${name} (${extra} ${renderColumns(columns[name], postgresDialect)}, PRIMARY KEY (${key}))
     PARTITION BY RANGE (${range});
   ${isRolledUp ? `CREATE INDEX ON ledger.${name} (xact);` : ''}`;
 }
@@ -124,16 +124,16 @@ function partedTable(name: Table, key: string, range: string): string {
 function rowTable(name: Table, key?: string): string {
   const parts = [
     'number INTEGER PRIMARY KEY',
-    columnsOf(columns[name], sqliteDialect),
+    renderColumns(columns[name], sqliteDialect),
     ...(key === undefined ? [] : [key]),
   ];
   return `CREATE TABLE ledger_${name} (${parts.join(', ')}) STRICT;`;
 }
 
-function columnsOf(of: Columns, { types }: Dialect): string {
+function renderColumns(of: Columns, { types }: Dialect): string {
   return Object.entries(of)
     .map(([name, column]) => {
-      const { kind, isOptional } = kindOf(column);
+      const { kind, isOptional } = columnKind(column);
       return `${name} ${types[kind]}${isOptional ? '' : ' NOT NULL'}`;
     })
     .join(', ');

@@ -1,16 +1,16 @@
 import type { DecisionPage, DecisionQuery, DecisionView } from '../../../core/ledger/query.js';
-import { isRecordId, lowestRecordId, recordTime } from '../../../core/ledger/record-id.js';
+import { isRecordId, minRecordId, recordTime } from '../../../core/ledger/record-id.js';
 import type { Decision, RecordId } from '../../../core/ledger/record.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { Values } from '../../postgres/transactions.js';
-import { endedReservations, endsOf, viewOf, type End } from './ends.js';
+import { endedReservations, listEnds, toSettlementView, type End } from './ends.js';
 import type { Reader } from './reader.js';
-import { dayOf, decisionOf, type Row } from './record-rows.js';
+import { recordDay, toDecision, type Row } from './record-rows.js';
 
 /** The first slice of time that is searched; the next ones are longer while they take little time. */
 const firstSliceMs = 3_600_000;
-const shortestSliceMs = 60_000;
+const minSliceMs = 60_000;
 /** A slice that took less is followed by a longer one, one that took more by a shorter one. */
 const quickMs = 100;
 const slowMs = 500;
@@ -26,8 +26,8 @@ export async function searchDecisions(
   forMs: number,
 ): Promise<DecisionPage> {
   const { before, limit } = query;
-  const from = lowestRecordId(query.from);
-  const to = lowestRecordId(query.to);
+  const from = minRecordId(query.from);
+  const to = minRecordId(query.to);
   const until = performance.now() + forMs;
   const minedAs =
     query.userOpHash === undefined ? [] : await decisionsMinedAs(reader, query.userOpHash, from);
@@ -35,20 +35,20 @@ export async function searchDecisions(
   let below = before !== undefined && before < to ? before : to;
   for (let sliceMs = firstSliceMs; below > from;) {
     const begun = performance.now();
-    const start = lowestRecordId(Math.max(query.from, recordTime(below) - sliceMs) as EpochMs);
+    const start = minRecordId(Math.max(query.from, recordTime(below) - sliceMs) as EpochMs);
     const slice = { from: start, below, minedAs, most: limit + 1 - found.length };
     found.push(...(await searchSlice(reader, query, slice)));
     if (found.length > limit || performance.now() > until) {
-      const page = await viewsOf(reader, found.slice(0, limit));
+      const page = await readViews(reader, found.slice(0, limit));
       const next = found.length > limit ? page.at(-1)?.decision.id : start;
       return { decisions: page, next: next === from ? undefined : next };
     }
     below = start;
     const tookMs = performance.now() - begun;
     if (tookMs < quickMs) sliceMs *= 2;
-    if (tookMs > slowMs) sliceMs = Math.max(shortestSliceMs, sliceMs / 2);
+    if (tookMs > slowMs) sliceMs = Math.max(minSliceMs, sliceMs / 2);
   }
-  return { decisions: await viewsOf(reader, found), next: undefined };
+  return { decisions: await readViews(reader, found), next: undefined };
 }
 
 /** Undefined when the organisation has no such decision. */
@@ -60,9 +60,9 @@ export async function findDecision(
   if (!isRecordId(id)) return undefined;
   const rows = await reader.query(
     `SELECT * FROM ${reader.dialect.table('decision')} WHERE id = $1 AND day = $2 AND organisation = $3`,
-    [id, dayOf(id), organisation],
+    [id, recordDay(id), organisation],
   );
-  return (await viewsOf(reader, rows))[0];
+  return (await readViews(reader, rows))[0];
 }
 
 type Slice = {
@@ -82,7 +82,7 @@ function searchSlice(
   const conditions = [
     `organisation = ${values.add(query.organisation)}`,
     `id >= ${values.add(from)} AND id < ${values.add(below)}`,
-    `day >= ${values.add(dayOf(from))} AND day <= ${values.add(dayOf(below))}`,
+    `day >= ${values.add(recordDay(from))} AND day <= ${values.add(recordDay(below))}`,
   ];
   for (const [column, value] of Object.entries({ paymaster_id: paymasterId, sender, verdict, reason }))
     if (value !== undefined) conditions.push(`${column} = ${values.add(value)}`);
@@ -124,24 +124,24 @@ async function decisionsMinedAs(
   const rows = await reader.query(
     `SELECT reservation FROM ${reader.dialect.table('settlement')}
      WHERE user_op_hash = $1 AND day >= $2 AND reservation IS NOT NULL`,
-    [userOpHash, dayOf(from)],
+    [userOpHash, recordDay(from)],
   );
   const ended = await endedReservations(reader, new Set(rows.map((row) => String(row['reservation']))));
   return ended
-    .flatMap((reservation) => [...endsOf(reservation).ends.values()])
+    .flatMap((reservation) => [...listEnds(reservation).ends.values()])
     .filter(({ outcome, settlement }) => outcome === 'mined' && settlement.mined?.userOpHash === userOpHash)
     .map(({ decision }) => decision.id);
 }
 
 /** Each with the settlement that stands. */
-async function viewsOf(reader: Reader, rows: readonly Row[]): Promise<readonly DecisionView[]> {
+async function readViews(reader: Reader, rows: readonly Row[]): Promise<readonly DecisionView[]> {
   const reservations = new Set<string>();
   for (const { reservation } of rows) if (typeof reservation === 'string') reservations.add(reservation);
   const ends = new Map<RecordId, End>();
   for (const reservation of await endedReservations(reader, reservations))
-    for (const [id, end] of endsOf(reservation).ends) ends.set(id, end);
-  return rows.map(decisionOf).map((decision: Decision) => {
+    for (const [id, end] of listEnds(reservation).ends) ends.set(id, end);
+  return rows.map(toDecision).map((decision: Decision) => {
     const end = ends.get(decision.id);
-    return { decision, settlement: end && viewOf(end) };
+    return { decision, settlement: end && toSettlementView(end) };
   });
 }

@@ -1,6 +1,6 @@
 import { noValue } from '../../../core/ledger/shares.js';
-import { mostSpent, type SpentQuery, type SpentRow } from '../../../core/ledger/spent.js';
-import { spansOf } from '../../../core/ledger/steps.js';
+import { maxSpentRows, type SpentQuery, type SpentRow } from '../../../core/ledger/spent.js';
+import { listSpans } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { Values } from '../../postgres/transactions.js';
 import type { Reader } from './reader.js';
@@ -18,9 +18,9 @@ export async function readSpent(
   const parts = await readGroups(reader, query, tail);
   const chains = await readParts(reader, 'chain', query, tail);
   if (parts === undefined || chains === undefined) return undefined;
-  const byPaymaster = Map.groupBy(chains, nameOf);
+  const byPaymaster = Map.groupBy(chains, partKey);
   return parts.map((part) => {
-    const [chain, ...others] = byPaymaster.get(nameOf(part)) ?? [];
+    const [chain, ...others] = byPaymaster.get(partKey(part)) ?? [];
     // A paymaster that was moved to another chain within the hour: what it spent there has no price of its own.
     return { ...part, chainId: others.length > 0 ? undefined : chain && Number(chain.group) };
   });
@@ -46,7 +46,7 @@ async function readParts(
   { organisation, paymasterId, step, from, to }: SpentQuery,
   tail: Sums,
 ): Promise<readonly Part[] | undefined> {
-  const spans = spansOf({ from, to }, step === 'minute' ? 'minute' : 'hour');
+  const spans = listSpans({ from, to }, step === 'minute' ? 'minute' : 'hour');
   if (spans.length === 0) return [];
   const values = new Values();
   const where = [
@@ -60,10 +60,10 @@ async function readParts(
   const rows = await ask(
     `SELECT start, paymaster_id, value, ${dialect.sum('spent_wei')} AS spent FROM ${dialect.table('usage')}
      WHERE ${where} AND (${within.join(' OR ')}) AND spent_wei <> ${dialect.wei(`'0'`)}
-     GROUP BY start, paymaster_id, value LIMIT ${mostSpent + 1}`,
+     GROUP BY start, paymaster_id, value LIMIT ${maxSpentRows + 1}`,
     values.list,
   );
-  if (rows.length > mostSpent) return undefined;
+  if (rows.length > maxSpentRows) return undefined;
   const found = rows.map((row): Part => ({
     start: Number(row['start']) as EpochMs,
     paymasterId: String(row['paymaster_id']),
@@ -84,6 +84,6 @@ async function readParts(
   return found;
 }
 
-function nameOf({ start, paymasterId }: Part): string {
+function partKey({ start, paymasterId }: Part): string {
   return `${start} ${paymasterId}`;
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { DomainError, messageOf } from '../../../core/errors.js';
+import { DomainError, errorMessage } from '../../../core/errors.js';
 import { usualLedgerBytes } from '../../../core/ledger/ledger.js';
-import { errorOf } from '../../sqlite/plain-error.js';
+import { toDomainError } from '../../sqlite/plain-error.js';
 import type { StoredLedger } from './postgres-ledger.js';
 import type { Answer, Methods, Request, ThreadOptions } from './sqlite-thread.js';
 
@@ -32,7 +32,7 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
       thread = undefined;
     });
     try {
-      await answerOf(started, 0, deadlineMs);
+      await awaitAnswer(started, 0, deadlineMs);
     } catch (error) {
       await worker.terminate();
       throw error;
@@ -44,7 +44,7 @@ export async function createSqliteLedger(options: SqliteLedgerOptions): Promise<
     calls += 1;
     // Before its answer is waited for: what cannot be sent throws here, and a deadline that nobody hears of would end the process.
     running.worker.postMessage({ call: calls, method, arguments: args } satisfies Request);
-    return answerOf(running, calls, deadlineMs);
+    return awaitAnswer(running, calls, deadlineMs);
   }
 
   async function call<Name extends keyof Methods>(
@@ -104,7 +104,7 @@ function watch(worker: Worker, onEnd: () => void): Thread {
   worker.on('message', (message: Answer) => {
     const waiter = waiting.get(message.call);
     waiting.delete(message.call);
-    if ('error' in message) waiter?.reject(errorOf(message.error));
+    if ('error' in message) waiter?.reject(toDomainError(message.error));
     else waiter?.resolve(message.value);
   });
   worker.on('error', (error) => {
@@ -112,14 +112,14 @@ function watch(worker: Worker, onEnd: () => void): Thread {
   });
   worker.on('exit', () => {
     onEnd();
-    const why = cause === undefined ? 'its thread has ended' : messageOf(cause);
+    const why = cause === undefined ? 'its thread has ended' : errorMessage(cause);
     for (const { reject } of waiting.values()) reject(unavailable(`The ledger failed: ${why}`, cause));
     end();
   });
   return { worker, waiting, ended };
 }
 
-async function answerOf({ waiting }: Thread, call: number, deadlineMs: number): Promise<unknown> {
+async function awaitAnswer({ waiting }: Thread, call: number, deadlineMs: number): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   waiting.set(call, { resolve, reject });
   const timer = setTimeout(() => {

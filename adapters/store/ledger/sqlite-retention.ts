@@ -7,9 +7,9 @@ import { dayOfTime, type Row } from './record-rows.js';
 import type { SqliteTables } from './sqlite-tables.js';
 
 /** So many rows are removed in one transaction: turns of the usage store wait for it. */
-const mostRows = 250;
+const maxRows = 250;
 /** So that one call takes seconds at most. */
-const mostMs = 2_000;
+const maxMs = 2_000;
 
 type Slice = (now: EpochMs) => Promise<number>;
 
@@ -46,7 +46,7 @@ export async function pruneSqlite(
     () => removeRecords(tables, dayOfTime(today) - 1),
     () => removeChanges(tables, dayOfTime(today) - 1),
   ];
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxMs;
   for (const slice of lapsed) while ((await slice(now)) > 0) if (performance.now() > until) return true;
   for (const slice of beyond)
     while (tables.usedBytes() > maxBytes && (await slice(now)) > 0)
@@ -58,7 +58,7 @@ export async function pruneSqlite(
 async function removeChanges(tables: SqliteTables, before: number): Promise<number> {
   const rows = await tables.read(({ query }) =>
     query(
-      `SELECT number, day FROM ledger_change WHERE number < (SELECT max(number) FROM ledger_change) ORDER BY number LIMIT ${mostRows}`,
+      `SELECT number, day FROM ledger_change WHERE number < (SELECT max(number) FROM ledger_change) ORDER BY number LIMIT ${maxRows}`,
     ),
   );
   return removePrefix(tables, 'change', rows, ({ day }) => Number(day) < before);
@@ -75,7 +75,7 @@ async function removeRecords(tables: SqliteTables, before: number): Promise<numb
       const mark = await readMark(reader);
       return reader.query(
         `SELECT number, day FROM ledger_${table}
-         WHERE number < $1 AND number < (SELECT max(number) FROM ledger_${table}) ORDER BY number LIMIT ${mostRows}`,
+         WHERE number < $1 AND number < (SELECT max(number) FROM ledger_${table}) ORDER BY number LIMIT ${maxRows}`,
         [mark[table]],
       );
     });
@@ -107,7 +107,7 @@ async function removeByKey(
 ): Promise<number> {
   const names = key.join(', ');
   const rows = await tables.read(({ query }) =>
-    query(`SELECT ${names} FROM ledger_${table} WHERE ${isOld} LIMIT ${mostRows}`),
+    query(`SELECT ${names} FROM ledger_${table} WHERE ${isOld} LIMIT ${maxRows}`),
   );
   if (rows.length === 0) return 0;
   const same = key.map((name) => `${name} = ?`).join(' AND ');

@@ -1,6 +1,6 @@
 import { openDatabase, openReader, usedBytes, type Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
-import { namesOf, usageKey, type Cell } from './columns.js';
+import { columnNames, usageKey, type Cell } from './columns.js';
 import { sqliteDialect } from './dialect.js';
 import type { Position } from './position.js';
 import type { Reader } from './reader.js';
@@ -51,7 +51,7 @@ export function openSqliteTables(path: string): SqliteTables {
   const moveMark = writer.sql.prepare(
     `UPDATE ledger_mark SET decision = ?, settlement = ?, gap = ? WHERE decision = ? AND settlement = ? AND gap = ?`,
   );
-  const names = namesOf('usage');
+  const names = columnNames('usage');
   const columns = names.join(', ');
   // Of this connection alone: rows are put here one by one, and into their table at once, because turns wait meanwhile.
   writer.sql.exec(
@@ -80,7 +80,7 @@ export function openSqliteTables(path: string): SqliteTables {
     return changes > 0;
   };
   return {
-    read: (work) => inTransaction(reader, 'BEGIN', () => work(readerOf(reader))),
+    read: (work) => inTransaction(reader, 'BEGIN', () => work(createReader(reader))),
     sliceRows,
     endOfSlice,
     store: async (rows, from, to) => {
@@ -92,7 +92,7 @@ export function openSqliteTables(path: string): SqliteTables {
       }
     },
     write: (work) => writer.transaction(() => work(writer)),
-    change: (work) => inTransaction(writer, 'BEGIN IMMEDIATE', () => work(readerOf(writer))),
+    change: (work) => inTransaction(writer, 'BEGIN IMMEDIATE', () => work(createReader(writer))),
     checkpoint: () =>
       writer.run(() => {
         // What turns write during the first pass, the second one moves at once.
@@ -126,7 +126,7 @@ async function inTransaction<T>(db: Database, begin: string, work: () => Promise
   }
 }
 
-function readerOf(db: Database): Reader {
+function createReader(db: Database): Reader {
   return {
     dialect: sqliteDialect,
     query: async (text, values = []) =>

@@ -31,7 +31,7 @@ export type ThreadOptions = {
   readonly searchMs: number;
 };
 
-export type Methods = ReturnType<typeof methodsOf>;
+export type Methods = ReturnType<typeof createMethods>;
 export type Request = {
   readonly call: number;
   readonly method: keyof Methods;
@@ -42,7 +42,7 @@ export type Answer = { readonly call: number } & (
   { readonly value: unknown } | { readonly error: PlainError }
 );
 
-function methodsOf(
+function createMethods(
   tables: SqliteTables,
   { retention = defaultRetention, maxBytes, searchMs }: ThreadOptions,
 ) {
@@ -93,7 +93,7 @@ function serve(port: NonNullable<typeof parentPort>, options: ThreadOptions): vo
   }
   let methods: Methods | undefined;
   let last = answer(0, async () => {
-    methods = methodsOf(openSqliteTables(options.path), options);
+    methods = createMethods(openSqliteTables(options.path), options);
   }).then(() => {
     if (methods === undefined) port.close();
   });

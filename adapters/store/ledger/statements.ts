@@ -1,7 +1,7 @@
 import type { HourPrice, PriceQuery } from '../../../core/ledger/prices.js';
 import { formatAccount, type AccountName } from '../../../core/ledger/query.js';
 import {
-  mostTransfers,
+  maxTransfers,
   type AccountMovements,
   type BalanceAt,
   type MovementSum,
@@ -66,8 +66,8 @@ async function readAccount(
     values,
   );
   const edge = (at: EpochMs) => balances.find((row) => row['kind'] === 'edge' && Number(row['at']) === at);
-  const opening = balanceOf(edge(from));
-  const first = opening ?? balanceOf(balances.find((row) => row['kind'] === 'seen'));
+  const opening = toBalance(edge(from));
+  const first = opening ?? toBalance(balances.find((row) => row['kind'] === 'seen'));
   const within = `${ofAccount} AND at >= $4 AND at < $5 AND block_number > $6 AND kind NOT IN ('edge', 'seen')`;
   const bounded = [...values, first?.blockNumber ?? -1];
   const hour = rollupUnits.hour;
@@ -80,7 +80,7 @@ async function readAccount(
   );
   const transfers = await query(
     `SELECT kind, at, block_number, transaction_hash, amount_wei, count FROM ${movement}
-     WHERE ${within} AND kind IN ('deposit', 'withdrawal') ORDER BY block_number, kind LIMIT ${mostTransfers}`,
+     WHERE ${within} AND kind IN ('deposit', 'withdrawal') ORDER BY block_number, kind LIMIT ${maxTransfers}`,
     bounded,
   );
   const covered = await query(
@@ -91,9 +91,9 @@ async function readAccount(
     account,
     opening,
     first: opening === undefined ? first : undefined,
-    closing: balanceOf(edge(to)),
-    sums: sums.map(sumOf),
-    transfers: transfers.map(transferOf),
+    closing: toBalance(edge(to)),
+    sums: sums.map(toMovementSum),
+    transfers: transfers.map(toTransfer),
     covered: covered.map((row) => ({
       fromBlock: Number(row['from_block']),
       toBlock: Number(row['to_block']),
@@ -101,7 +101,7 @@ async function readAccount(
   };
 }
 
-function balanceOf(row: Row | undefined): BalanceAt | undefined {
+function toBalance(row: Row | undefined): BalanceAt | undefined {
   return (
     row && {
       blockNumber: Number(row['block_number']),
@@ -111,7 +111,7 @@ function balanceOf(row: Row | undefined): BalanceAt | undefined {
   );
 }
 
-function sumOf(row: Row): MovementSum {
+function toMovementSum(row: Row): MovementSum {
   return {
     kind: String(row['kind']) as MovementSum['kind'],
     organisation: String(row['organisation']),
@@ -123,7 +123,7 @@ function sumOf(row: Row): MovementSum {
   };
 }
 
-function transferOf(row: Row): Transfer {
+function toTransfer(row: Row): Transfer {
   return {
     kind: String(row['kind']) as Transfer['kind'],
     at: Number(row['at']) as EpochMs,

@@ -11,7 +11,7 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { usageKey, type RowOf } from './columns.js';
 import type { Reader } from './reader.js';
-import { jsonOf, type Row } from './record-rows.js';
+import { parseJsonColumn, type Row } from './record-rows.js';
 import { keyText } from './text.js';
 
 type Key = Readonly<Record<(typeof usageKey)[number], string | number>> & { readonly start: EpochMs };
@@ -22,7 +22,7 @@ export type Sums = ReadonlyMap<string, Sum>;
 const units: readonly RollupUnit[] = ['minute', 'hour', 'day'];
 
 /** What a tally adds to the sums of minutes, hours and days, and to those of senders. */
-export function sumsOf(tally: Tally): Sums {
+export function sumTally(tally: Tally): Sums {
   const sums = new Map<string, Sum>();
   for (const { minute, organisation, paymasterId, dimension, value, amounts } of tally.rollups())
     for (const unit of units) {
@@ -60,7 +60,7 @@ export async function addStored({ dialect, query }: Reader, sums: Sums): Promise
     [JSON.stringify(keys), Math.min(...starts), Math.max(...starts)],
   );
   const found = sums as Map<string, Sum>;
-  for (const row of rows) addTo(found, keyOf(row), amountsOf(row));
+  for (const row of rows) addTo(found, toSumKey(row), toAmounts(row));
 }
 
 export function addSums(sums: Map<string, Sum>, more: Sums): void {
@@ -99,7 +99,7 @@ export function usageRows(sums: Sums): readonly RowOf<'usage'>[] {
   }));
 }
 
-function keyOf(row: Row): Key {
+function toSumKey(row: Row): Key {
   return {
     unit: String(row['unit']),
     start: Number(row['start']) as EpochMs,
@@ -111,7 +111,7 @@ function keyOf(row: Row): Key {
 }
 
 /** Sums of a row of usage, or of several added up. */
-export function amountsOf(row: Row): MutableAmounts {
+export function toAmounts(row: Row): MutableAmounts {
   const amounts: MutableAmounts = {
     asks: Number(row['asks']),
     sponsored: Number(row['sponsored']),
@@ -123,7 +123,7 @@ export function amountsOf(row: Row): MutableAmounts {
     spentWei: BigInt(String(row['spent_wei'])),
     tokens: new Map(),
   };
-  for (const [address, decimals, amount] of jsonOf(row['tokens'] ?? []) as [
+  for (const [address, decimals, amount] of parseJsonColumn(row['tokens'] ?? []) as [
     AddressKey,
     number | null,
     string,

@@ -22,9 +22,9 @@ export function storableJson(value: unknown): string {
   );
 }
 
-const longestKeyText = 400;
+const maxKeyTextLength = 400;
 
 /** A text in the key of a sum. PostgreSQL cannot store a key of more than about 2.7 kB, and names may be long. */
 export function keyText(text: string): string {
-  return storable(text.length <= longestKeyText ? text : text.slice(0, longestKeyText));
+  return storable(text.length <= maxKeyTextLength ? text : text.slice(0, maxKeyTextLength));
 }

@@ -6,14 +6,14 @@ import {
   type MutableAmounts,
 } from '../../../core/ledger/amounts.js';
 import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
-import { rollupUnits, rowRange, spansOf, startOf } from '../../../core/ledger/steps.js';
+import { rollupUnits, rowRange, listSpans, startOf } from '../../../core/ledger/steps.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { Values } from '../../postgres/transactions.js';
 import { columns, sumColumns } from './columns.js';
 import type { Reader } from './reader.js';
 import type { Row } from './record-rows.js';
-import { amountsOf, usageRows, type Sums } from './sums.js';
+import { toAmounts, usageRows, type Sums } from './sums.js';
 
 /**
  * Rows of usage: from the largest sums that make up the range, and from `tail`, the sums of rows that were written after them. Senders have
@@ -30,22 +30,22 @@ async function readRows(reader: Reader, query: UsageQuery, tail: Sums): Promise<
   const { dialect } = reader;
   const parts = usageParts(reader, query, tail);
   const values = new Values();
-  const source = parts(dimensionOf(query), values);
+  const source = parts(queryDimension(query), values);
   if (source === undefined) return [];
-  const sumOf = (name: (typeof sumColumns)[number]): string =>
+  const sumColumn = (name: (typeof sumColumns)[number]): string =>
     columns.usage[name] === 'wei' ? dialect.sum(name) : `sum(${name})`;
   const rows = await reader.query(
-    `SELECT bucket, value, ${sumColumns.map((name) => `${sumOf(name)} AS ${name}`).join(', ')} FROM (${source}) AS part
+    `SELECT bucket, value, ${sumColumns.map((name) => `${sumColumn(name)} AS ${name}`).join(', ')} FROM (${source}) AS part
      GROUP BY bucket, value
-     HAVING ${sumColumns.map((name) => `${sumOf(name)} <> ${columns.usage[name] === 'wei' ? `'0'` : '0'}`).join(' OR ')}
+     HAVING ${sumColumns.map((name) => `${sumColumn(name)} <> ${columns.usage[name] === 'wei' ? `'0'` : '0'}`).join(' OR ')}
      ORDER BY bucket, value LIMIT ${query.limit + 1}`,
     values.list,
   );
   if (rows.length === 0) return [];
   const found = new Map<string, { readonly row: Row; readonly amounts: MutableAmounts }>();
-  for (const row of rows) found.set(nameOf(row), { row, amounts: amountsOf(row) });
+  for (const row of rows) found.set(rowKey(row), { row, amounts: toAmounts(row) });
   for (const token of await readTokens(reader, query, parts)) {
-    const amounts = found.get(nameOf(token))?.amounts ?? noAmounts();
+    const amounts = found.get(rowKey(token))?.amounts ?? noAmounts();
     addToken(amounts, String(token['token']) as AddressKey, {
       amount: BigInt(String(token['amount'])),
       decimals: token['decimals'] === null ? undefined : Number(token['decimals']),
@@ -59,7 +59,7 @@ async function readRows(reader: Reader, query: UsageQuery, tail: Sums): Promise<
 }
 
 /** Sums are kept of each paymaster, so those without a group are found there. */
-function dimensionOf({ groupBy }: UsageQuery): string {
+function queryDimension({ groupBy }: UsageQuery): string {
   return groupBy ?? 'paymaster';
 }
 
@@ -78,7 +78,7 @@ function usageParts({ dialect }: Reader, query: UsageQuery, tail: Sums) {
       ? ([{ unit: 'day', from: startOf(query.from, 'day'), to: query.to }] as const).filter(
           ({ from, to }) => from < to,
         )
-      : spansOf(query, step);
+      : listSpans(query, step);
     if (spans.length === 0) return undefined;
     const where = [
       `organisation = ${values.add(organisation)}`,
@@ -120,7 +120,7 @@ function readTokens(
   parts: Parts,
 ): Promise<readonly Row[]> {
   const values = new Values();
-  const source = parts(dimensionOf(query), values);
+  const source = parts(queryDimension(query), values);
   return ask(
     `SELECT bucket, value, token, decimals, ${dialect.sum('amount')} AS amount FROM (
        SELECT bucket, part.value AS value, item.value ->> 0 AS token, CAST(item.value ->> 1 AS bigint) AS decimals,
@@ -131,6 +131,6 @@ function readTokens(
   );
 }
 
-function nameOf(row: Row): string {
+function rowKey(row: Row): string {
   return `${String(row['bucket'])} ${String(row['value'])}`;
 }

@@ -4,15 +4,15 @@ import type { Database } from '../../sqlite/database.js';
 import {
   columns,
   coveredColumns,
-  kindOf,
-  namesOf,
+  columnKind,
+  columnNames,
   type Cell,
   type Columns,
   type RowOf,
   type Table,
 } from './columns.js';
 import { postgresDialect, sqliteDialect, type Dialect } from './dialect.js';
-import { dayOf, decisionRow, fundsRows, gapRow, settlementRow, storableTime } from './record-rows.js';
+import { recordDay, decisionRow, fundsRows, gapRow, settlementRow, storableTime } from './record-rows.js';
 import type { Movements } from '../../../core/ledger/record.js';
 import { storable } from './text.js';
 
@@ -23,7 +23,7 @@ type LedgerRow = Readonly<Record<string, Cell | undefined>>;
 type RecordTable = Exclude<Table, 'usage' | 'change' | 'movement'>;
 
 /** Rows by table. Throws INVALID_INPUT for an id that is not one of ours. */
-function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, readonly LedgerRow[]> {
+function groupRows(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, readonly LedgerRow[]> {
   const rows = new Map<RecordTable, LedgerRow[]>();
   const add = (table: RecordTable, row: LedgerRow): void => {
     const known = rows.get(table);
@@ -60,15 +60,17 @@ function rowsOf(entries: readonly LedgerEntry[]): ReadonlyMap<RecordTable, reado
  */
 export function ledgerStatements(entries: readonly LedgerEntry[]): readonly Statement[] {
   const statements: Statement[] = [];
-  for (const [table, rows] of rowsOf(entries))
+  for (const [table, rows] of groupRows(entries))
     statements.push({ name: `add-${table}`, text: insertTexts[table], values: [JSON.stringify(rows)] });
-  return [...statements, ...movementWritesOf(postgresDialect, entries)];
+  return [...statements, ...listMovementWrites(postgresDialect, entries)];
 }
 
 function insertText(table: Table, where = ''): string {
-  const names = namesOf(table);
+  const names = columnNames(table);
   const all: Columns = columns[table];
-  const cells = names.map((name) => (kindOf(all[name]!).kind === 'json' ? postgresDialect.json(name) : name));
+  const cells = names.map((name) =>
+    columnKind(all[name]!).kind === 'json' ? postgresDialect.json(name) : name,
+  );
   return `INSERT INTO ledger.${table} (${names.join(', ')}) SELECT ${cells.join(', ')}
     FROM ${postgresDialect.rows('$1', 'added', all)} ${where} ON CONFLICT DO NOTHING`;
 }
@@ -88,7 +90,7 @@ export type SqliteLedgerWriter = {
 /** The tables must be there: see `migrateSqliteLedger`. */
 export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter {
   const insert = (table: Table) => {
-    const names = namesOf(table);
+    const names = columnNames(table);
     const statement = sql.prepare(
       `INSERT INTO ledger_${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
        ON CONFLICT DO NOTHING`,
@@ -109,8 +111,8 @@ export function createSqliteLedgerWriter({ sql }: Database): SqliteLedgerWriter 
   };
   return {
     write: (entries) => {
-      for (const [table, rows] of rowsOf(entries)) rows.forEach(inserts[table]);
-      for (const { text, values } of movementWritesOf(sqliteDialect, entries))
+      for (const [table, rows] of groupRows(entries)) rows.forEach(inserts[table]);
+      for (const { text, values } of listMovementWrites(sqliteDialect, entries))
         prepared(text).run(Object.fromEntries(values.map((value, i) => [`$${i + 1}`, value])));
     },
   };
@@ -165,7 +167,7 @@ function movementWrites(dialect: Dialect, record: Movements): readonly MovementW
           contract,
           from_block: fromBlock,
           to_block: toBlock,
-          day: dayOf(record.id),
+          day: recordDay(record.id),
         })),
       ),
     ];
@@ -194,14 +196,14 @@ function movementWrites(dialect: Dialect, record: Movements): readonly MovementW
 }
 
 /** Of entries that are movements. */
-function movementWritesOf(dialect: Dialect, entries: readonly LedgerEntry[]): readonly MovementWrite[] {
+function listMovementWrites(dialect: Dialect, entries: readonly LedgerEntry[]): readonly MovementWrite[] {
   return entries.flatMap(({ record }) =>
     record.kind === 'movements' ? movementWrites(dialect, record) : [],
   );
 }
 
 function insertMovements(dialect: Dialect): string {
-  const names = namesOf('movement').join(', ');
+  const names = columnNames('movement').join(', ');
   return `INSERT INTO ${dialect.table('movement')} (${names}) SELECT ${names}
     FROM ${dialect.rows('$1', 'added', columns.movement)}
     WHERE ${dialect.hasPart('movement', 'month', 'day')} ON CONFLICT DO NOTHING`;
@@ -213,7 +215,7 @@ function movementRow(
 ): RowOf<'movement'> {
   return {
     // Of the record: the time of a block is what a node says, and a part of the table must be there.
-    day: dayOf(id),
+    day: recordDay(id),
     at: storableTime(movement.at),
     chain_id: chainId,
     contract: movement.contract,

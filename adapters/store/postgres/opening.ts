@@ -1,11 +1,11 @@
 import type { Logger } from '../../../core/log.js';
-import { DomainError, messageOf } from '../../../core/errors.js';
+import { DomainError, errorMessage } from '../../../core/errors.js';
 import { systemClock } from '../../../core/units/time.js';
 import { createOutageLog, type OutageLog } from '../../log/outage-log.js';
 import { pause } from '../../timers.js';
 
-const shortestWaitMs = 50;
-const longestWaitMs = 2_000;
+const minWaitMs = 50;
+const maxWaitMs = 2_000;
 
 /** Prepares the database in the background and tries again until it works, so that a process can start while the database is away. */
 export class Opening {
@@ -66,14 +66,14 @@ export class Opening {
   }
 
   async #again(cause: unknown): Promise<void> {
-    let waitMs = shortestWaitMs;
+    let waitMs = minWaitMs;
     let error = cause;
     while (!this.#stopped.signal.aborted) {
-      this.#failures.failed(messageOf(error), { error });
+      this.#failures.failed(errorMessage(error), { error });
       // Processes that lost the database together do not come back together.
       await pause(waitMs * (0.5 + Math.random() / 2), this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
-      waitMs = Math.min(2 * waitMs, longestWaitMs);
+      waitMs = Math.min(2 * waitMs, maxWaitMs);
       try {
         await this.#try();
         return this.#log.info('usage store is connected');

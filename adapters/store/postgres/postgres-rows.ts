@@ -1,7 +1,7 @@
 import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
 import type { ChainRow } from '../../../core/usage/rows.js';
-import { balanceOf } from '../../../core/usage/accounts.js';
-import { operationOf } from '../../../core/usage/reservations.js';
+import { toAccountBalance } from '../../../core/usage/accounts.js';
+import { operationKey } from '../../../core/usage/reservations.js';
 import { joinParts, stepsTo } from '../../../core/usage/taken-step.js';
 import { Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -12,7 +12,7 @@ import { Slot } from './slot.js';
 import { begin, readRows, rollback } from './statements.js';
 import type { Call } from './turn-reading.js';
 import { TurnQueue } from './turn-queue.js';
-import { accountOf, chainRowOf, keyOf, reservationOf, textOf, TurnRows } from './turn-rows.js';
+import { toAccountRow, toChainRow, toKey, toReservation, readText, TurnRows } from './turn-rows.js';
 
 /** Connections that write. Chains are dealt among them. */
 const slotCount = 2;
@@ -52,7 +52,7 @@ export class PostgresRows implements RowStore {
     });
   }
 
-  async look<T>(chainId: number, wanted: () => Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T> {
+  async look<T>(chainId: number, wanted: () => Wanted, read: (turn: Turn, now: EpochMs) => T): Promise<T> {
     const expected = await this.#process.expected(chainId);
     const names = wantedRows([wanted()]);
     const lastTurn = this.#process.lastTurn(chainId);
@@ -66,9 +66,9 @@ export class PostgresRows implements RowStore {
     const { row, writers } = await this.#process.trusted(chainId, expected, { chain, server });
     // Before the next turn, at the last place of those that it has seen.
     const sequence = Math.max(lastTurn, ...writers.map(({ turn }) => turn));
-    const at = { chain: chainRowOf(row, expected.since), sequence, place: Number.MAX_SAFE_INTEGER };
+    const at = { chain: toChainRow(row, expected.since), sequence, place: Number.MAX_SAFE_INTEGER };
     const rows = new TurnRows(chainId, names, { reservations, counters, accounts, fences }, at);
-    return see(new Turn(chainId, rows), this.now());
+    return read(new Turn(chainId, rows), this.now());
   }
 
   async chain(chainId: number): Promise<ChainRow> {
@@ -76,7 +76,7 @@ export class PostgresRows implements RowStore {
     const [row] = await this.#process.trustedRows(chainId, 'SELECT * FROM usage.chain WHERE chain_id = $1', [
       chainId,
     ]);
-    return chainRowOf(row ?? {}, since);
+    return toChainRow(row ?? {}, since);
   }
 
   async reservations(
@@ -90,9 +90,9 @@ export class PostgresRows implements RowStore {
             chainId,
             `${all} AND operation = ANY($2::text[])
              UNION SELECT * FROM (${all} AND valid_until < $3 ORDER BY valid_until LIMIT $4) AS expired ORDER BY valid_until`,
-            [chainId, query.operations.map(operationOf), query.expiredBefore, query.limit],
+            [chainId, query.operations.map(operationKey), query.expiredBefore, query.limit],
           );
-    return rows.map((row) => reservationOf(chainId, row));
+    return rows.map((row) => toReservation(chainId, row));
   }
 
   async liveCount(chainId: number): Promise<number> {
@@ -113,7 +113,7 @@ export class PostgresRows implements RowStore {
     );
     const parts = rows.map((row) => ({
       number: Number(row['number']),
-      step: parseStep(textOf(row, 'step')),
+      step: parseStep(readText(row, 'step')),
     }));
     return stepsTo(cursor, joinParts(parts));
   }
@@ -125,7 +125,7 @@ export class PostgresRows implements RowStore {
       [chainId],
     );
     if (row === undefined || row['open_done'] === null) return undefined;
-    const step = parseOpenStep(textOf(row, 'step'));
+    const step = parseOpenStep(readText(row, 'step'));
     return { step, sequence: Number(row['open_sequence']), done: Number(row['open_done']) };
   }
 
@@ -135,7 +135,7 @@ export class PostgresRows implements RowStore {
       'SELECT * FROM usage.account WHERE chain_id = $1 ORDER BY name',
       [chainId],
     );
-    return rows.map(accountOf).map((account) => balanceOf(account, account));
+    return rows.map(toAccountRow).map((account) => toAccountBalance(account, account));
   }
 
   async suspended(chainId: number): Promise<readonly string[]> {
@@ -144,7 +144,7 @@ export class PostgresRows implements RowStore {
       'SELECT id FROM usage.fence WHERE chain_id = $1 AND is_suspended ORDER BY id',
       [chainId],
     );
-    return rows.map((row) => textOf(row, 'id'));
+    return rows.map((row) => readText(row, 'id'));
   }
 
   async dueCommits(
@@ -155,7 +155,7 @@ export class PostgresRows implements RowStore {
       'SELECT * FROM usage.reservation WHERE chain_id = $1 AND commit_until <= $2 ORDER BY commit_until LIMIT $3',
       [chainId, at, limit],
     );
-    return rows.map((row) => keyOf(chainId, row));
+    return rows.map((row) => toKey(chainId, row));
   }
 
   async endedCounters(
@@ -166,7 +166,7 @@ export class PostgresRows implements RowStore {
       'SELECT name FROM usage.counter WHERE chain_id = $1 AND used > 0 AND until < $2 AND holders = 0 LIMIT $3',
       [chainId, before, limit],
     );
-    return rows.map((row) => parseCounterRow(textOf(row, 'name')));
+    return rows.map((row) => parseCounterRow(readText(row, 'name')));
   }
 
   async forgetFences(chainId: number, before: EpochMs): Promise<void> {

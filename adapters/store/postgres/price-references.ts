@@ -1,7 +1,7 @@
 import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { PostgresProcess } from './process.js';
-import { textOf } from './turn-rows.js';
+import { readText } from './turn-rows.js';
 
 /** The last accepted prices, for all replicas. */
 export function postgresPriceReferences(process: Pick<PostgresProcess, 'query'>): PriceReferences {
@@ -9,7 +9,7 @@ export function postgresPriceReferences(process: Pick<PostgresProcess, 'query'>)
     async last(name) {
       const [row] = await process.query('SELECT rate, accepted_at FROM usage.price WHERE name = $1', [name]);
       if (row === undefined) return undefined;
-      return { rate: BigInt(textOf(row, 'rate')), acceptedAt: Number(row['accepted_at']) as EpochMs };
+      return { rate: BigInt(readText(row, 'rate')), acceptedAt: Number(row['accepted_at']) as EpochMs };
     },
     async keep(name, { rate, acceptedAt }) {
       await process.query(

@@ -4,14 +4,14 @@ import { DomainError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/log.js';
 import { graceMs } from '../../../core/usage/entries.js';
 import type { Clock, EpochMs } from '../../../core/units/time.js';
-import { clientConfig, clientOf, isBroken, type ClientOptions } from '../../postgres/client.js';
+import { clientConfig, createClientClass, isBroken, type ClientOptions } from '../../postgres/client.js';
 import { createOutageLog, type OutageLog } from '../../log/outage-log.js';
-import { openPipeline, sqlStateOf, type Pipeline, type Statement } from '../../postgres/pipeline.js';
+import { openPipeline, findSqlState, type Pipeline, type Statement } from '../../postgres/pipeline.js';
 import type { ChainEpoch } from '../kept-epochs.js';
 import type { UsageEpochs } from '../usage-epochs.js';
-import { assertSafe, hasMoved, safetyOf, serverOf, totalOf, waitedForStandby } from './server-facts.js';
+import { assertSafe, hasMoved, checkSafety, toServer, countTurns, waitedForStandby } from './server-facts.js';
 import { begin, lockChain, readSafety, readServer } from './statements.js';
-import { causeOf, unavailable } from './turn-errors.js';
+import { failureCause, unavailable } from './turn-errors.js';
 import type { Expected } from './turn-reading.js';
 import type { Row } from './turn-rows.js';
 import { SeenEpochs, type WriterRow } from './writers.js';
@@ -76,7 +76,7 @@ export class PostgresProcess {
     });
     this.#pool = new pg.Pool({
       ...clientConfig(options.client),
-      Client: clientOf(options.client),
+      Client: createClientClass(options.client),
       max: readers,
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: 60_000,
@@ -168,7 +168,7 @@ export class PostgresProcess {
     const client = await openPipeline(this.#options.client, { settings: turnSettings, connectTimeoutMs });
     try {
       const [safety] = (await client.trip([readSafety], answerMs)).answers;
-      assertSafe(safetyOf(safety?.rows ?? []));
+      assertSafe(checkSafety(safety?.rows ?? []));
       return client;
     } catch (error) {
       client.destroy();
@@ -208,7 +208,7 @@ export class PostgresProcess {
     await this.reading(async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT id FROM usage.database FOR UPDATE');
-      const server = serverOf((await client.query<Row>(readServer.text)).rows);
+      const server = toServer((await client.query<Row>(readServer.text)).rows);
       const { stored, now, writers } = server;
       const isCertain = stored.system === now.system && isIntact(writers) && waitedForStandby(server);
       const isLoss = hasMoved(server) && !isCertain;
@@ -264,7 +264,7 @@ export class PostgresProcess {
 
   failed(error: unknown): void {
     this.#options.onCommit('failed');
-    this.#failures.failed(causeOf(error), { error });
+    this.#failures.failed(failureCause(error), { error });
     this.#noteTablesGone(error);
   }
 
@@ -299,7 +299,7 @@ export class PostgresProcess {
     expected: Expected & { readonly since: number },
     read: { readonly chain: readonly Row[] | undefined; readonly server: readonly Row[] },
   ): Promise<{ readonly row: Row; readonly writers: readonly WriterRow[] }> {
-    const server = serverOf(read.server);
+    const server = toServer(read.server);
     const [row = {}] = read.chain ?? [];
     if (hasMoved(server)) {
       await this.moved();
@@ -310,7 +310,7 @@ export class PostgresProcess {
       await this.mismatch(chainId);
       throw unavailable(new Error('another epoch has begun'));
     }
-    if (totalOf(server) < expected.sequence) return this.behind(chainId, expected.text);
+    if (countTurns(server) < expected.sequence) return this.behind(chainId, expected.text);
     this.seen.of(expected.text).note(server.writers);
     return { row, writers: server.writers };
   }
@@ -345,6 +345,6 @@ export class PostgresProcess {
 
   #noteTablesGone(error: unknown): void {
     // Undefined table, and undefined schema.
-    if (['42P01', '3F000'].includes(sqlStateOf(error) ?? '')) this.#options.onTablesGone(error);
+    if (['42P01', '3F000'].includes(findSqlState(error) ?? '')) this.#options.onTablesGone(error);
   }
 }

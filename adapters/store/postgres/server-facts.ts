@@ -1,8 +1,8 @@
 import { DomainError } from '../../../core/errors.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { format } from './schema.js';
-import { textOf, type Row } from './turn-rows.js';
-import { writerOf, type WriterRow } from './writers.js';
+import { readText, type Row } from './turn-rows.js';
+import { toWriterRow, type WriterRow } from './writers.js';
 
 /** Which server and which history it is: a promoted standby has another timeline. */
 type Identity = { readonly system: string; readonly timeline: string };
@@ -21,7 +21,7 @@ export type Server = {
 };
 
 /** From the rows of `readServer`. Throws UNAVAILABLE (NEWER_VERSION) for data in a form that this release does not know. */
-export function serverOf(rows: readonly Row[]): Server {
+export function toServer(rows: readonly Row[]): Server {
   const [row = {}] = rows;
   if (row['format'] !== format)
     throw new DomainError(
@@ -30,17 +30,20 @@ export function serverOf(rows: readonly Row[]): Server {
       { reason: 'NEWER_VERSION' },
     );
   return {
-    stored: { system: textOf(row, 'system_identifier'), timeline: textOf(row, 'timeline') },
-    now: { system: textOf(row, 'system_now'), timeline: textOf(row, 'timeline_now') },
+    stored: { system: readText(row, 'system_identifier'), timeline: readText(row, 'timeline') },
+    now: { system: readText(row, 'system_now'), timeline: readText(row, 'timeline_now') },
     waitsForStandby: row['waits_for_standby'] === true,
     clock: Number(row['now']) as EpochMs,
     retiredSequence: Number(row['retired_sequence']),
-    writers: rows.filter(({ id }) => id !== null).map(writerOf),
+    writers: rows.filter(({ id }) => id !== null).map(toWriterRow),
   };
 }
 
 /** Rises with every turn that changes anything, of whichever writer. */
-export function totalOf({ writers, retiredSequence }: Pick<Server, 'writers' | 'retiredSequence'>): number {
+export function countTurns({
+  writers,
+  retiredSequence,
+}: Pick<Server, 'writers' | 'retiredSequence'>): number {
   return writers.reduce((sum, { sequence }) => sum + sequence, retiredSequence);
 }
 
@@ -58,9 +61,9 @@ export function waitedForStandby({ writers }: Server): boolean {
 }
 
 /** From the row of `readSafety`: what is wrong with the server, as a sentence; undefined when it may be relied on. */
-export function safetyOf([row = {}]: readonly Row[]): string | undefined {
+export function checkSafety([row = {}]: readonly Row[]): string | undefined {
   if (row['is_standby'] !== false) return 'the server is a standby: name the primary';
-  if (!(Number(row['version']) >= oldestVersion)) return 'PostgreSQL 15 or newer is needed';
+  if (!(Number(row['version']) >= minVersion)) return 'PostgreSQL 15 or newer is needed';
   const risky = Object.entries(safe).find(([name, values]) => !values.includes(String(row[name])));
   if (risky === undefined) return undefined;
   const [name, [best]] = risky;
@@ -72,7 +75,7 @@ export function assertSafe(problem: string | undefined): void {
   if (problem !== undefined) throw new DomainError('UNAVAILABLE', problem, { reason: 'USAGE_STORE_UNSAFE' });
 }
 
-const oldestVersion = 150_000;
+const minVersion = 150_000;
 
 const safe: Readonly<Record<string, readonly string[]>> = {
   synchronous_commit: ['on', 'remote_apply'],

@@ -4,7 +4,7 @@ import type { RowChanges } from '../../../core/usage/rows.js';
 import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { closing } from '../../postgres/client.js';
-import { ConnectionLost, sqlStateOf, type Pipeline } from '../../postgres/pipeline.js';
+import { ConnectionLost, findSqlState, type Pipeline } from '../../postgres/pipeline.js';
 import { answer, decideAll, isRefusal, type Decided } from '../calls.js';
 import { wantedRows, type WantedRows } from './names.js';
 import type { PostgresProcess } from './process.js';
@@ -22,10 +22,10 @@ import {
   writeRows,
   writeWriter,
 } from './statements.js';
-import { chainRowOf, TurnRows } from './turn-rows.js';
+import { toChainRow, TurnRows } from './turn-rows.js';
 import { Again, passing, unavailable, valueErrors } from './turn-errors.js';
 import type { SeenWriters } from './writers.js';
-import { hasMoved, serverOf, totalOf, type Server } from './server-facts.js';
+import { hasMoved, toServer, countTurns, type Server } from './server-facts.js';
 import { changesSharedFence, readAnswers, type Call, type Expected, type Read } from './turn-reading.js';
 import type { Join } from './turn-queue.js';
 
@@ -69,7 +69,7 @@ export class Slot {
       try {
         return await this.#turn(chainId, calls, { locks, isAlone: alone }, join);
       } catch (error) {
-        const state = sqlStateOf(error);
+        const state = findSqlState(error);
         if (state !== undefined && valueErrors.test(state)) return this.#halves(chainId, calls, alone, error);
         if (error instanceof ConnectionLost) this.#drop();
         else if (state !== undefined && closing.test(state)) this.#drop();
@@ -136,7 +136,7 @@ export class Slot {
   ): Promise<void> {
     const epoch = await this.#process.epochOf(chainId);
     const client = await this.#connected();
-    let wanted = wantedOf(calls, locks);
+    let wanted = wantedWithLocks(calls, locks);
     let isWritten = false;
     try {
       const locking = [
@@ -150,7 +150,7 @@ export class Slot {
       const locked = isCrowded ? (await client.trip(locking, answerMs)).answers : [];
       if (isCrowded) {
         calls.push(...join((call) => needsOnly(wanted.locks, call)));
-        wanted = wantedOf(calls, locks);
+        wanted = wantedWithLocks(calls, locks);
       }
       if (calls.length > 1) this.#expectsMoreUntil = performance.now() + crowdMs;
       // What has been acknowledged by now must be in what is read from now on.
@@ -165,7 +165,7 @@ export class Slot {
       // Signing is stopped whatever the time is.
       if (!calls.every((call) => call.wanted.alone)) this.#process.assertClock(read.server.clock, latest);
       const now = this.#process.timeOf(read.server.clock, latest);
-      const chain = chainRowOf(read.chain, epoch.since);
+      const chain = toChainRow(read.chain, epoch.since);
       const rows = new TurnRows(chainId, wanted, read.rows, { chain, sequence: number, place: 0 });
       const turn = new Turn(chainId, rows);
       const decided: Decided[] = [];
@@ -191,7 +191,7 @@ export class Slot {
         server: read.server,
         seen,
       });
-      this.#process.acknowledged(chainId, totalOf(read.server) + 1, number);
+      this.#process.acknowledged(chainId, countTurns(read.server) + 1, number);
       promised.forEach(answer);
     } catch (error) {
       // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
@@ -218,7 +218,7 @@ export class Slot {
       await this.#process.mismatch(chainId);
       throw new Again('another epoch has begun');
     }
-    if (totalOf(server) < expected.sequence) return this.#process.behind(chainId, expected.text);
+    if (countTurns(server) < expected.sequence) return this.#process.behind(chainId, expected.text);
     this.#process.seen.of(expected.text).note(server.writers);
     // Stopped for so long that its row was removed.
     if (ownSequence !== this.#sequence) {
@@ -274,7 +274,7 @@ export class Slot {
       const client = (this.#client = await this.#process.connect());
       const { answers } = await client.trip([begin(false), lockWriter(id), readServer], answerMs);
       const found = answers[1]?.rows[0]?.['sequence'];
-      const there = serverOf(answers[2]?.rows ?? []);
+      const there = toServer(answers[2]?.rows ?? []);
       const isSame = there.now.system === server.now.system && there.now.timeline === server.now.timeline;
       if (found === sequence - 1) {
         await client.trip([rollback], answerMs);
@@ -329,7 +329,7 @@ export class Slot {
   }
 }
 
-function wantedOf(calls: readonly Call[], locks: ReadonlySet<string>): WantedRows {
+function wantedWithLocks(calls: readonly Call[], locks: ReadonlySet<string>): WantedRows {
   const wanted = wantedRows(calls.map((call) => call.wanted));
   for (const name of locks) wanted.locks.add(name);
   return wanted;

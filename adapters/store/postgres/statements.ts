@@ -1,13 +1,13 @@
 import { asEntries } from '../../../core/ledger/ledger.js';
 import { accountName } from '../../../core/usage/accounts.js';
-import { operationOf, partyName, reservationName } from '../../../core/usage/reservations.js';
+import { operationKey, partyName, reservationName } from '../../../core/usage/reservations.js';
 import {
   isEmptyAccount,
   isEmptyCounter,
   type RowChanges,
   type StepChange,
 } from '../../../core/usage/rows.js';
-import { mostTakenEndings, mostTakenSteps } from '../../../core/usage/taken-step.js';
+import { maxTakenEndings, maxTakenSteps } from '../../../core/usage/taken-step.js';
 import type { Reservation } from '../../../core/usage/reservation.js';
 import type { Statement } from '../../postgres/pipeline.js';
 import { ledgerStatements } from '../ledger/write.js';
@@ -296,7 +296,7 @@ function addStep(
             SELECT number, row_number() OVER newest AS place, sum(endings) OVER newest AS endings
             FROM (SELECT number, sum(endings) AS endings FROM usage.step WHERE chain_id = $1 GROUP BY number) AS whole
             WINDOW newest AS (ORDER BY number DESC)
-          ) AS kept WHERE place = 1 OR (place <= ${mostTakenSteps} AND endings <= ${mostTakenEndings}))`,
+          ) AS kept WHERE place = 1 OR (place <= ${maxTakenSteps} AND endings <= ${maxTakenEndings}))`,
       values: [chainId],
     },
   ];
@@ -306,7 +306,7 @@ function reservationRow(one: Reservation) {
   const { key, validUntil, commit: open } = one;
   return {
     name: reservationName(key),
-    operation: operationOf(key),
+    operation: operationKey(key),
     party: open === undefined ? null : partyName(key),
     paymaster_id: key.paymasterId,
     entry_point: key.entryPoint,

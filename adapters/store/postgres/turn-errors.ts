@@ -1,5 +1,5 @@
 import { DomainError, isDomainError } from '../../../core/errors.js';
-import { sqlStateOf } from '../../postgres/pipeline.js';
+import { findSqlState } from '../../postgres/pipeline.js';
 
 // SQLSTATEs, as far as a turn behaves differently after them.
 
@@ -28,7 +28,7 @@ export class Again extends Error {
 }
 
 export function unavailable(cause: unknown): DomainError {
-  if (sqlStateOf(cause) === diskFull)
+  if (findSqlState(cause) === diskFull)
     return new DomainError(
       'UNAVAILABLE',
       'the usage store is full: the disk of PostgreSQL has no space left',
@@ -46,6 +46,6 @@ export function unavailable(cause: unknown): DomainError {
 }
 
 /** By which failures of turns are told apart in the log. */
-export function causeOf(error: unknown): string {
-  return sqlStateOf(error) ?? (isDomainError(error) ? error.details.reason : undefined) ?? 'other';
+export function failureCause(error: unknown): string {
+  return findSqlState(error) ?? (isDomainError(error) ? error.details.reason : undefined) ?? 'other';
 }

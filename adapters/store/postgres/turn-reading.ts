@@ -3,8 +3,8 @@ import type { RowChanges } from '../../../core/usage/rows.js';
 import type { Answer } from '../../postgres/pipeline.js';
 import type { TurnCall } from '../calls.js';
 import { isSharedFence } from './names.js';
-import { serverOf, type Server } from './server-facts.js';
-import { textOf, type ReadRows, type Row, type TurnRows } from './turn-rows.js';
+import { toServer, type Server } from './server-facts.js';
+import { readText, type ReadRows, type Row, type TurnRows } from './turn-rows.js';
 import type { WriterRow } from './writers.js';
 
 // What a turn has read.
@@ -54,8 +54,8 @@ export function readAnswers(answers: readonly Answer[]): Read {
     chain: chain?.[0] ?? {},
     rows,
     ownSequence: writer?.[0]?.['sequence'],
-    heldLocks: new Set((locks ?? []).map((row) => textOf(row, 'name'))),
-    server: serverOf(server ?? []),
+    heldLocks: new Set((locks ?? []).map((row) => readText(row, 'name'))),
+    server: toServer(server ?? []),
     turn: turn?.[0] ?? {},
     lateLocks: rows.reservations.flatMap((row) => row['locks'] as readonly string[]),
   };

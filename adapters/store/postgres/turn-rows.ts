@@ -45,16 +45,16 @@ export class TurnRows implements RowSource {
     this.place = at.place;
     this.#wanted = wanted;
     for (const row of read.counters) {
-      const counter = counterOf(row);
+      const counter = toCounterRow(row);
       this.#counters.set(counterRow(counter), counter);
     }
     for (const row of read.accounts) {
-      const account = accountOf(row);
+      const account = toAccountRow(row);
       this.#accounts.set(accountName(account), account);
     }
-    for (const row of read.fences) this.#fences.set(textOf(row, 'id'), fenceOf(row));
+    for (const row of read.fences) this.#fences.set(readText(row, 'id'), toFenceRow(row));
     for (const row of read.reservations) {
-      const reservation = reservationOf(chainId, row);
+      const reservation = toReservation(chainId, row);
       this.#reservations.set(reservationName(reservation.key), reservation);
       // What a reservation holds was read with it.
       for (const name of row['counters'] as readonly string[]) wanted.counters.add(name);
@@ -96,9 +96,9 @@ function absent(wanted: ReadonlySet<string>, name: string): undefined {
   return undefined;
 }
 
-function counterOf(row: Row): CounterRow {
+function toCounterRow(row: Row): CounterRow {
   return {
-    ...parseCounterRow(textOf(row, 'name')),
+    ...parseCounterRow(readText(row, 'name')),
     until: Number(row['until']) as EpochMs,
     used: Number(row['used']),
     reserved: Number(row['reserved']),
@@ -106,10 +106,10 @@ function counterOf(row: Row): CounterRow {
   };
 }
 
-export function accountOf(row: Row): AccountRow {
+export function toAccountRow(row: Row): AccountRow {
   const { balance, read_at: readAt } = row;
   return {
-    ...parseAccountRow(textOf(row, 'name')),
+    ...parseAccountRow(readText(row, 'name')),
     balance: balance === null ? undefined : gwei(Number(balance)),
     readAt: readAt === null ? undefined : (Number(readAt) as EpochMs),
     reserved: Number(row['reserved']),
@@ -117,36 +117,36 @@ export function accountOf(row: Row): AccountRow {
   };
 }
 
-function fenceOf(row: Row): FenceRow {
+function toFenceRow(row: Row): FenceRow {
   return {
-    id: textOf(row, 'id'),
+    id: readText(row, 'id'),
     generation: Number(row['generation']),
     seenAt: Number(row['seen_at']) as EpochMs,
     isSuspended: row['is_suspended'] === true,
   };
 }
 
-export function keyOf(chainId: number, row: Row): ReservationKey {
+export function toKey(chainId: number, row: Row): ReservationKey {
   return {
     chainId,
-    paymasterId: textOf(row, 'paymaster_id'),
-    entryPoint: textOf(row, 'entry_point') as AddressKey,
-    sender: textOf(row, 'sender') as AddressKey,
-    nonce: BigInt(`0x${textOf(row, 'nonce')}`),
+    paymasterId: readText(row, 'paymaster_id'),
+    entryPoint: readText(row, 'entry_point') as AddressKey,
+    sender: readText(row, 'sender') as AddressKey,
+    nonce: BigInt(`0x${readText(row, 'nonce')}`),
   };
 }
 
-export function reservationOf(chainId: number, row: Row): Reservation {
-  return { key: keyOf(chainId, row), ...parseTerms(textOf(row, 'terms')) };
+export function toReservation(chainId: number, row: Row): Reservation {
+  return { key: toKey(chainId, row), ...parseTerms(readText(row, 'terms')) };
 }
 
-export function chainRowOf(row: Row, since: number): ChainRow {
+export function toChainRow(row: Row, since: number): ChainRow {
   const cursor =
     row['block_hash'] === null
       ? undefined
       : {
           blockNumber: Number(row['block_number']),
-          blockHash: textOf(row, 'block_hash') as Hex,
+          blockHash: readText(row, 'block_hash') as Hex,
           timestamp: Number(row['block_timestamp']) as EpochSeconds,
         };
   const done = row['open_done'] ?? undefined;
@@ -155,7 +155,7 @@ export function chainRowOf(row: Row, since: number): ChainRow {
   return { cursor, since, forgottenUntil: Number(row['forgotten_until']), open };
 }
 
-export function textOf(row: Row, column: string): string {
+export function readText(row: Row, column: string): string {
   const value = row[column];
   if (typeof value !== 'string') throw new TypeError(`column ${column} holds ${typeof value}, not text`);
   return value;

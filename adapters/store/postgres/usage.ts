@@ -23,10 +23,10 @@ import { Opening } from './opening.js';
 import { PostgresRows } from './postgres-rows.js';
 import { PostgresProcess } from './process.js';
 import { format, steps } from './schema.js';
-import { assertSafe, safetyOf, serverOf, totalOf } from './server-facts.js';
+import { assertSafe, checkSafety, toServer, countTurns } from './server-facts.js';
 import { readSafety, readServer } from './statements.js';
 import { postgresPriceReferences } from './price-references.js';
-import { textOf } from './turn-rows.js';
+import { readText } from './turn-rows.js';
 import { startMaintenance } from './maintenance.js';
 
 export type PostgresUsageOptions = Pick<Ambient, 'log'> & {
@@ -117,7 +117,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
 
   async function ping(): Promise<void> {
     try {
-      assertSafe(safetyOf(await process.query(readSafety.text)));
+      assertSafe(checkSafety(await process.query(readSafety.text)));
       connected.set(1);
     } catch (error) {
       connected.set(0);
@@ -163,7 +163,7 @@ export async function preparePostgres(client: ClientOptions, now: EpochMs): Prom
   const postgres = createPostgres({ ...client, poolSize: 1 });
   try {
     await postgres.transaction({ mode: 'write', timeoutMs: 10_000 }, async (session) =>
-      assertSafe(safetyOf(await session.query(readSafety.text))),
+      assertSafe(checkSafety(await session.query(readSafety.text))),
     );
     await migrate(postgres, { schema: 'usage', steps });
     await migratePostgresLedger(postgres, now);
@@ -187,9 +187,9 @@ function keptEpochs(process: PostgresProcess): KeptEpochs {
       [chainId],
     );
     return {
-      kept: found === undefined ? '' : textOf(found, 'epoch'),
+      kept: found === undefined ? '' : readText(found, 'epoch'),
       longestExpiryMs: Number(found?.['longest_expiry_ms'] ?? 0),
-      sequence: totalOf(serverOf(await process.query(readServer.text))),
+      sequence: countTurns(toServer(await process.query(readServer.text))),
       now: process.now(),
     };
   }
@@ -260,14 +260,14 @@ function texts(process: PostgresProcess): KeptTexts {
         'SELECT message FROM usage.message WHERE paymaster_id = $1 AND expires_at > $2',
         [name, process.now()],
       );
-      return row === undefined ? undefined : textOf(row, 'message');
+      return row === undefined ? undefined : readText(row, 'message');
     },
     async getTexts(names) {
       const rows = await process.query(
         'SELECT paymaster_id, message FROM usage.message WHERE paymaster_id = ANY ($1::text[]) AND expires_at > $2',
         [names, process.now()],
       );
-      return new Map(rows.map((row) => [textOf(row, 'paymaster_id'), textOf(row, 'message')]));
+      return new Map(rows.map((row) => [readText(row, 'paymaster_id'), readText(row, 'message')]));
     },
     async takeText(name, text) {
       const used = await process.once(

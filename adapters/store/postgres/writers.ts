@@ -1,4 +1,4 @@
-import { textOf, type Row } from './turn-rows.js';
+import { readText, type Row } from './turn-rows.js';
 
 /** How far each connection that writes had come. It counts its own turns, so nothing is shared that turns would queue for. */
 export type WriterRow = {
@@ -13,9 +13,9 @@ export type WriterRow = {
   readonly isRetired: boolean;
 };
 
-export function writerOf(row: Row): WriterRow {
+export function toWriterRow(row: Row): WriterRow {
   return {
-    id: textOf(row, 'id'),
+    id: readText(row, 'id'),
     sequence: Number(row['sequence']),
     turn: Number(row['turn']),
     at: Number(row['at']),

@@ -28,7 +28,7 @@ export type Batch = {
 };
 
 /** Beyond the first one. A commit costs as much as three requests, so requests that come in one after the other share it. */
-const mostFurtherTurns = 4;
+const maxFurtherTurns = 4;
 /** A commit does not wait for more than so many calls. */
 const enoughCalls = 64;
 
@@ -69,7 +69,7 @@ export class Batches {
       messages: new Map(),
       records: [],
       committed,
-      timer: setImmediate(() => this.#endOrWait(0, mostFurtherTurns)),
+      timer: setImmediate(() => this.#endOrWait(0, maxFurtherTurns)),
     };
     return this.#batch;
   }
@@ -131,11 +131,11 @@ export class Batches {
     }
     // Every request of the turn was refused.
     if (written.length === 0 && messages.size === 0 && records.length === 0) return;
-    const entries = entriesOf(written, records);
+    const entries = listEntries(written, records);
     this.#stored.write(written, messages, entries);
     this.#onWritten(
       written.map(({ rows }) => rows),
-      written.reduce((sum, { changes }) => sum + rowsOf(changes), entries.length),
+      written.reduce((sum, { changes }) => sum + countRows(changes), entries.length),
     );
   }
 
@@ -150,11 +150,14 @@ export class Batches {
   }
 }
 
-function entriesOf(written: readonly ChainWrite[], records: readonly LedgerRecord[]): readonly LedgerEntry[] {
+function listEntries(
+  written: readonly ChainWrite[],
+  records: readonly LedgerRecord[],
+): readonly LedgerEntry[] {
   const ofTurns = written.flatMap(({ changes }) => asEntries(changes?.records ?? []));
   return [...ofTurns, ...records.map((record) => ({ record, reservation: undefined }))];
 }
 
-function rowsOf(changes: RowChanges | undefined): number {
+function countRows(changes: RowChanges | undefined): number {
   return changes === undefined ? 1 : changes.reservations.length + changes.ended.length + 1;
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { accountName } from '../../../core/usage/accounts.js';
-import { operationOf } from '../../../core/usage/reservations.js';
+import { operationKey } from '../../../core/usage/reservations.js';
 import {
   isEmptyAccount,
   isEmptyCounter,
@@ -199,5 +199,5 @@ export class ChainRows implements RowSource {
  * no two of them may be found that have one hash.
  */
 function placeName(operation: OperationId): string {
-  return hash('sha256', operationOf(operation), 'binary');
+  return hash('sha256', operationKey(operation), 'binary');
 }

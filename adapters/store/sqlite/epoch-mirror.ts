@@ -1,7 +1,7 @@
 import { DomainError } from '../../../core/errors.js';
 import {
   isSameEpoch,
-  raised,
+  raiseEpoch,
   unreachableSequence,
   type EpochCopies,
   type EpochMirror,
@@ -25,7 +25,7 @@ type SqliteEpochMirror = EpochMirror &
      * Makes the data beside the copies count as lost, wherever and whenever they are opened: for a backup. Nobody will know
      * which promises were made after it, so the wait is at least the longest that a promise may live, by chain.
      */
-    distrust(longestMs: (chainId: number) => number): void;
+    distrust(maxExpiryMs: (chainId: number) => number): void;
   };
 
 const schema = `
@@ -73,7 +73,7 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
         for (const [chainId, mark] of marks) {
           const copy = read(chainId);
           if (copy === undefined) continue;
-          const next = raised(copy, mark);
+          const next = raiseEpoch(copy, mark);
           if (next !== copy) write.run(chainId, formatEpoch(next));
           copies.set(chainId, next);
         }
@@ -89,7 +89,7 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
         return epochs;
       }),
     forget: (chainId) => db.run(() => void remove.run(chainId)),
-    distrust: (longestMs) =>
+    distrust: (maxExpiryMs) =>
       db.transaction(() => {
         for (const { chain_id } of selectChains.all()) {
           const chainId = Number(chain_id);
@@ -97,7 +97,7 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
           if (copy === undefined) continue;
           // A loss that was noted before ends at another time than the one that begins with this copy.
           const { lostAt: _, ...epoch } = copy;
-          const longestExpiryMs = Math.max(copy.longestExpiryMs, longestMs(chainId));
+          const longestExpiryMs = Math.max(copy.longestExpiryMs, maxExpiryMs(chainId));
           write.run(chainId, formatEpoch({ ...epoch, longestExpiryMs, sequence: unreachableSequence }));
         }
       }),

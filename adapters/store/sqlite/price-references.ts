@@ -1,7 +1,7 @@
 import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Database } from '../../sqlite/database.js';
-import { integerOf, textOf } from '../../sqlite/row.js';
+import { readInteger, readText } from '../../sqlite/row.js';
 
 export const priceSchema = `
   CREATE TABLE usage_prices (name TEXT PRIMARY KEY, rate TEXT NOT NULL, accepted_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -18,7 +18,7 @@ export function createSqlitePriceReferences(db: Database): PriceReferences {
     last: async (name) => {
       const row = db.run(() => find.get(name));
       if (row === undefined) return undefined;
-      return { rate: BigInt(textOf(row, 'rate')), acceptedAt: integerOf(row, 'accepted_at') as EpochMs };
+      return { rate: BigInt(readText(row, 'rate')), acceptedAt: readInteger(row, 'accepted_at') as EpochMs };
     },
     keep: async (name, { rate, acceptedAt }) => {
       db.run(() => put.run(name, String(rate), acceptedAt));

@@ -5,7 +5,7 @@ import type { LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
 import type { Metrics } from '../../../core/metrics.js';
 import { Pending, type Later } from '../../../core/pending.js';
-import { balanceOf } from '../../../core/usage/accounts.js';
+import { toAccountBalance } from '../../../core/usage/accounts.js';
 import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
 import type { ChainRow } from '../../../core/usage/rows.js';
@@ -88,11 +88,11 @@ export class SqliteRows implements RowStore, KeptTexts, KeptEpochs, LedgerWriter
     return this.#isKnown(chainId) ? call() : this.#intact(chainId, call);
   }
 
-  look<T>(chainId: number, _: () => Wanted, see: (turn: Turn, now: EpochMs) => T): Promise<T> {
+  look<T>(chainId: number, _: () => Wanted, read: (turn: Turn, now: EpochMs) => T): Promise<T> {
     return this.#intact(chainId, () => {
       const rows = this.#rows(chainId);
       const turn = new Turn(chainId, rows);
-      const seen = see(turn, this.#clock.now());
+      const seen = read(turn, this.#clock.now());
       rows.place = turn.place;
       return seen;
     });
@@ -132,7 +132,7 @@ export class SqliteRows implements RowStore, KeptTexts, KeptEpochs, LedgerWriter
 
   accounts(chainId: number): Promise<readonly AccountBalance[]> {
     return this.#ask(chainId, (rows) =>
-      Array.from(rows.accounts(), (account) => balanceOf(account, account)),
+      Array.from(rows.accounts(), (account) => toAccountBalance(account, account)),
     );
   }
 

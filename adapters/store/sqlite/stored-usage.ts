@@ -4,12 +4,12 @@ import type { LedgerEntry } from '../../../core/ledger/ledger.js';
 import type { Metrics } from '../../../core/metrics.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { ChainRows, WrittenPlace } from './chain-rows.js';
-import { sinceOf } from './stored-rows.js';
+import { epochSince } from './stored-rows.js';
 import type { ChainWrite, KeptText, Usage, UsageTables } from './usage-tables.js';
 
 /** After a failed commit nothing is tried for a while, longer each time: reading everything again takes time. */
 const firstRetryMs = 1_000;
-const mostRetryMs = 30_000;
+const maxRetryMs = 30_000;
 
 /**
  * The tables, with the copy of them in memory, which changes after a commit and never before it. A commit that fails is UNAVAILABLE, and
@@ -65,7 +65,7 @@ export class StoredUsage {
       this.#fail(cause);
       throw cannotWrite(cause);
     }
-    for (const [i, one] of written.entries()) take(one, places[i]!);
+    for (const [i, one] of written.entries()) applyWrite(one, places[i]!);
     for (const [paymasterId, message] of messages)
       if (message === undefined) usage.messages.delete(paymasterId);
       else usage.messages.set(paymasterId, message);
@@ -77,7 +77,7 @@ export class StoredUsage {
   #fail(cause: unknown): void {
     this.#failures.inc();
     if (this.#retryMs === 0) this.#deps.log.error('usage store cannot commit', { error: cause });
-    this.#retryMs = Math.min(mostRetryMs, Math.max(firstRetryMs, 2 * this.#retryMs));
+    this.#retryMs = Math.min(maxRetryMs, Math.max(firstRetryMs, 2 * this.#retryMs));
     this.#failedAt = this.#deps.clock.now();
     this.#usage = undefined;
     try {
@@ -103,7 +103,7 @@ export class StoredUsage {
   }
 }
 
-function take(
+function applyWrite(
   { rows, changes, epoch, longestExpiryMs, forgotten }: ChainWrite,
   places: readonly WrittenPlace[],
 ): void {
@@ -114,7 +114,7 @@ function take(
   rows.longestExpiryMs = longestExpiryMs;
   if (rows.epoch === epoch) return;
   rows.epoch = epoch;
-  rows.chain = { ...rows.chain, since: sinceOf(epoch) };
+  rows.chain = { ...rows.chain, since: epochSince(epoch) };
 }
 
 function cannotWrite(cause?: unknown): DomainError {

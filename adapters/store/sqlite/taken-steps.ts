@@ -1,8 +1,8 @@
 import type { RowChanges } from '../../../core/usage/rows.js';
-import { joinParts, mostTakenEndings, mostTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
+import { joinParts, maxTakenEndings, maxTakenSteps, stepsTo } from '../../../core/usage/taken-step.js';
 import type { Cursor, FollowerStep, TakenStep } from '../../../core/usage/follower-step.js';
 import { isFull, type Database } from '../../sqlite/database.js';
-import { integerOf, textOf } from '../../sqlite/row.js';
+import { readInteger, readText } from '../../sqlite/row.js';
 import { formatStep, parseOpenStep, parseStep } from '../step-text.js';
 
 /** The last steps of each chain, one row per part of a step, and the step of a chain that is open. */
@@ -40,7 +40,7 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
          SELECT number, row_number() OVER newest AS place, sum(endings) OVER newest AS endings
          FROM (SELECT number, sum(endings) AS endings FROM usage_taken_steps WHERE chain_id = ?1 GROUP BY number)
          WINDOW newest AS (ORDER BY number DESC)
-       ) WHERE place = 1 OR (place <= ${mostTakenSteps} AND endings <= ${mostTakenEndings}))`,
+       ) WHERE place = 1 OR (place <= ${maxTakenSteps} AND endings <= ${maxTakenEndings}))`,
   );
   const all = sql.prepare(
     'SELECT number, step FROM usage_taken_steps WHERE chain_id = ? ORDER BY number, part',
@@ -50,7 +50,7 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
   const end = sql.prepare('DELETE FROM usage_open_steps WHERE chain_id = ?');
   const opened = sql.prepare('SELECT step FROM usage_open_steps WHERE chain_id = ?');
 
-  function keep(
+  function insertStep(
     chainId: number,
     { isContinued, ...step }: TakenStep & { readonly isContinued?: true },
   ): void {
@@ -70,7 +70,7 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
       else if (wasOpen && chain.open === undefined) end.run(chainId);
       for (const step of steps)
         if ('takesBackAfter' in step) takeBack.run(chainId, step.takesBackAfter);
-        else keep(chainId, step);
+        else insertStep(chainId, step);
     },
     read: (chainId, cursor) =>
       stepsTo(
@@ -78,12 +78,12 @@ export function createTakenSteps({ sql }: Database): TakenSteps {
         joinParts(
           all
             .all(chainId)
-            .map((row) => ({ number: integerOf(row, 'number'), step: parseStep(textOf(row, 'step')) })),
+            .map((row) => ({ number: readInteger(row, 'number'), step: parseStep(readText(row, 'step')) })),
         ),
       ),
     open(chainId) {
       const row = opened.get(chainId);
-      return row === undefined ? undefined : parseOpenStep(textOf(row, 'step'));
+      return row === undefined ? undefined : parseOpenStep(readText(row, 'step'));
     },
   };
 }

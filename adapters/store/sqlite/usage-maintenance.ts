@@ -10,7 +10,7 @@ const longLog = 2_000;
 /** Moving so few pages takes some milliseconds: the thread of the ledger has moved the others. */
 const fewPages = 400;
 /** When no such thread is there, or it does not keep up: 20 MB, which hold the thread that signs for about 30 ms. */
-const mostPages = 5_000;
+const maxPages = 5_000;
 /** A store with little use gets a checkpoint this long after its last commit. */
 const checkpointIdleMs = 1_000;
 
@@ -61,7 +61,7 @@ export class UsageMaintenance {
     this.#rowsUntilLook = lookRows;
     this.#tried(() => {
       const { pages, left } = this.#tables.logOfCommits();
-      if ((pages >= longLog && left <= fewPages) || left >= mostPages) this.#checkpoint();
+      if ((pages >= longLog && left <= fewPages) || left >= maxPages) this.#checkpoint();
     });
   }
 

@@ -11,9 +11,9 @@ import type { Unit } from '../../../core/usage/units.js';
 import type { Database } from '../../sqlite/database.js';
 import type { SqliteLedgerWriter } from '../ledger/write.js';
 import { migrate } from '../../sqlite/migrate.js';
-import { integerOf, textOf } from '../../sqlite/row.js';
+import { readInteger, readText } from '../../sqlite/row.js';
 import { ChainRows, type WrittenPlace } from './chain-rows.js';
-import { keyOf, readAccount, readChain, readCounter, readFence, reservationOf } from './stored-rows.js';
+import { toKey, readAccount, readChain, readCounter, readFence, toReservation } from './stored-rows.js';
 import { priceSchema } from './price-references.js';
 import { createTakenSteps, takenStepsSchema } from './taken-steps.js';
 import { formatTerms, parseTerms } from '../terms.js';
@@ -105,10 +105,10 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
       db.run(() => {
         const stored = ofRow.get(row);
         if (stored === undefined) throw new TypeError(`no reservation is in row ${row}`);
-        return { key, ...parseTerms(textOf(stored, 'terms')) };
+        return { key, ...parseTerms(readText(stored, 'terms')) };
       }),
     committed: (key: ReservationKey): readonly Reservation[] =>
-      db.run(() => ofParty.all(key.chainId, partyName(key)).map(reservationOf)),
+      db.run(() => ofParty.all(key.chainId, partyName(key)).map(toReservation)),
   };
 
   function chainIn(usage: Usage, chainId: number): ChainRows {
@@ -189,18 +189,18 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
       db.run(() => {
         const usage: Usage = { chains: new Map(), messages: new Map() };
         nextRow = Number(lastRow.get()?.['row'] ?? 0);
-        for (const row of chains.all.iterate()) readChain(chainIn(usage, integerOf(row, 'chain_id')), row);
+        for (const row of chains.all.iterate()) readChain(chainIn(usage, readInteger(row, 'chain_id')), row);
         for (const row of counters.all.iterate())
-          readCounter(chainIn(usage, integerOf(row, 'chain_id')), row);
+          readCounter(chainIn(usage, readInteger(row, 'chain_id')), row);
         for (const row of accounts.all.iterate())
-          readAccount(chainIn(usage, integerOf(row, 'chain_id')), row);
-        for (const row of fences.all.iterate()) readFence(chainIn(usage, integerOf(row, 'chain_id')), row);
+          readAccount(chainIn(usage, readInteger(row, 'chain_id')), row);
+        for (const row of fences.all.iterate()) readFence(chainIn(usage, readInteger(row, 'chain_id')), row);
         for (const row of reservations.all.iterate())
-          chainIn(usage, integerOf(row, 'chain_id')).addStored(reservationOf(row), integerOf(row, 'row'));
+          chainIn(usage, readInteger(row, 'chain_id')).addStored(toReservation(row), readInteger(row, 'row'));
         for (const row of messages.all.iterate())
-          usage.messages.set(textOf(row, 'paymaster_id'), {
-            message: textOf(row, 'message'),
-            expiresAt: integerOf(row, 'expires_at') as EpochMs,
+          usage.messages.set(readText(row, 'paymaster_id'), {
+            message: readText(row, 'message'),
+            expiresAt: readInteger(row, 'expires_at') as EpochMs,
           });
         return usage;
       }),
@@ -231,11 +231,11 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
       const step = open === undefined ? undefined : db.run(() => takenSteps.open(chainId));
       return open === undefined || step === undefined ? undefined : { step, ...open };
     },
-    all: (chainId: number): readonly Reservation[] => db.run(() => ofChain.all(chainId).map(reservationOf)),
+    all: (chainId: number): readonly Reservation[] => db.run(() => ofChain.all(chainId).map(toReservation)),
     expired: (chainId: number, before: EpochSeconds, limit: number): readonly Reservation[] =>
-      db.run(() => expired.all(chainId, before, limit).map(reservationOf)),
+      db.run(() => expired.all(chainId, before, limit).map(toReservation)),
     dueCommits: (chainId: number, at: EpochMs, limit: number): readonly ReservationKey[] =>
-      db.run(() => due.all(chainId, at, limit).map((row) => keyOf(row))),
+      db.run(() => due.all(chainId, at, limit).map((row) => toKey(row))),
     /** Counters with settled use whose window ended before this time, as far as `isFree` and `limit` let them. */
     endedCounters: (
       chainId: number,
@@ -246,7 +246,7 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
       db.run(() => {
         const found: CounterId[] = [];
         for (const row of ended.iterate(chainId, before)) {
-          const id = { counter: textOf(row, 'counter'), unit: textOf(row, 'unit') as Unit };
+          const id = { counter: readText(row, 'counter'), unit: readText(row, 'unit') as Unit };
           if (isFree(id) && found.push(id) === limit) break;
         }
         return found;
@@ -258,8 +258,8 @@ export function createUsageTables(db: Database, ledger: SqliteLedgerWriter) {
     logOfCommits: (): { readonly pages: number; readonly left: number } =>
       db.run(() => {
         const row = logState.get() ?? {};
-        const pages = integerOf(row, 'log');
-        return { pages, left: pages - integerOf(row, 'checkpointed') };
+        const pages = readInteger(row, 'log');
+        return { pages, left: pages - readInteger(row, 'checkpointed') };
       }),
     /** Moves committed data into the main file, so that the log of commits can start again. Throws UNAVAILABLE. */
     checkpoint: () => db.run(() => sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),

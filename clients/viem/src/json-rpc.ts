@@ -13,7 +13,7 @@ export type Endpoint = {
  */
 export async function call(endpoint: Endpoint, method: string, params: readonly unknown[]): Promise<unknown> {
   const body = await post(endpoint, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), method);
-  if (isRecord(body) && isRecord(body['error'])) throw errorOf(body['error']);
+  if (isRecord(body) && isRecord(body['error'])) throw readError(body['error']);
   if (isRecord(body) && 'result' in body) return body['result'];
   throw unreachable(`${method}: the answer is not JSON-RPC`, undefined);
 }
@@ -38,7 +38,7 @@ function unreachable(message: string, cause: unknown): PaymasterError {
   return new ConnectionError(message, { code: -32_603, reason: 'NO_ANSWER', retryable: true }, { cause });
 }
 
-function errorOf(error: Readonly<Record<string, unknown>>): PaymasterError {
+function readError(error: Readonly<Record<string, unknown>>): PaymasterError {
   const data = isRecord(error['data']) ? error['data'] : {};
   const { requestId, retryAfterSeconds, call: refused } = data;
   const facts: ErrorFacts = {

@@ -3,10 +3,10 @@ import type { Answers } from '../answers.js';
 import { call, type Live, useAsked, useLive } from '../api.js';
 import { Download } from '../parts/download.js';
 import { Card, Note, Shown } from '../parts/parts.js';
-import { nameOf, usePaymasters } from '../paymasters.js';
+import { findName, usePaymasters } from '../paymasters.js';
 import type { Decision } from '../records.js';
 import { route, step } from '../route.js';
-import { askedBy, Filters, timeOf } from './filters.js';
+import { askedBy, Filters, toTimeRange } from './filters.js';
 import { DecisionTable } from './table.js';
 
 const empty =
@@ -20,7 +20,8 @@ export function Decisions() {
   const mayFollow = range !== 'own' || !query['to'];
   const isFollowed = mayFollow && follow !== undefined;
   const List = isFollowed ? Followed : Paged;
-  const path = () => `/manage/v1/decisions?${new URLSearchParams({ ...askedBy(query), ...timeOf(query) })}`;
+  const path = () =>
+    `/manage/v1/decisions?${new URLSearchParams({ ...askedBy(query), ...toTimeRange(query) })}`;
   return (
     <>
       <div class="top">
@@ -55,7 +56,7 @@ async function pageAt(
   { from, limit, cursor }: { readonly from: string; readonly limit: number; readonly cursor?: string },
   query: Readonly<Record<string, string>>,
 ): Promise<Page> {
-  const { to } = timeOf(query);
+  const { to } = toTimeRange(query);
   const asked = new URLSearchParams({
     ...askedBy(query),
     from,
@@ -70,7 +71,7 @@ function Paged() {
   const paymasters = usePaymasters();
   const { query } = route.value;
   const key = JSON.stringify(query);
-  const newest = useLive(`decisions ${key}`, () => pageAt({ ...timeOf(query), limit: 50 }, query));
+  const newest = useLive(`decisions ${key}`, () => pageAt({ ...toTimeRange(query), limit: 50 }, query));
   // Once somebody pages, the newest page stays as it was: one that moves on would leave a gap before the next.
   const [read, setRead] = useState<readonly Page[]>([]);
   useEffect(() => setRead([]), [key]);
@@ -83,7 +84,7 @@ function Paged() {
           <>
             <DecisionTable
               decisions={all.flatMap(({ items }) => items)}
-              nameOfPaymaster={(of) => nameOf(paymasters, of)}
+              nameOfPaymaster={(of) => findName(paymasters, of)}
             />
             {last.nextCursor !== null && (
               <More
@@ -103,18 +104,18 @@ function Followed() {
   const { query } = route.value;
   const rows = useFollowed(
     JSON.stringify(query),
-    () => timeOf(query).from,
+    () => toTimeRange(query).from,
     (from, cursor) => pageAt({ from, limit: 100, ...(cursor && { cursor }) }, query),
   );
   return (
     <>
       <p class="quiet" role="status">
-        Following: new decisions appear at the top while this page is in view. The newest {mostFollowed} are
+        Following: new decisions appear at the top while this page is in view. The newest {maxFollowed} are
         kept; how each ends is on its own page.
       </p>
       <Shown live={rows} empty={empty}>
         {(all) => (
-          <DecisionTable decisions={all} nameOfPaymaster={(of) => nameOf(paymasters, of)} isFollowed />
+          <DecisionTable decisions={all} nameOfPaymaster={(of) => findName(paymasters, of)} isFollowed />
         )}
       </Shown>
     </>
@@ -144,9 +145,9 @@ function More({
 export type Page = Answers['listDecisions'];
 
 /** Rows that a page which follows keeps: the newest. More than a reader sees, and never more, however long it is open. */
-const mostFollowed = 500;
+const maxFollowed = 500;
 /** Of a round: a search that finds little may answer short pages. */
-const mostPages = 10;
+const maxPages = 10;
 const everyMs = 2_000;
 /** Replicas write side by side, and `to` is rounded up to a minute: what is a little older may still come. */
 const overlapMs = 120_000;
@@ -171,7 +172,7 @@ function useFollowed(
       const first = await ask(from);
       const found = [...first.items];
       let cursor = first.nextCursor;
-      for (let pages = 1; cursor !== null && pages < mostPages && found.length < mostFollowed; pages += 1) {
+      for (let pages = 1; cursor !== null && pages < maxPages && found.length < maxFollowed; pages += 1) {
         const { items, nextCursor } = await ask(first.from, cursor);
         found.push(...items);
         cursor = nextCursor;
@@ -188,5 +189,5 @@ function useFollowed(
 /** Each once, as it was answered last. Ids are in the order of time. */
 function newest(decisions: readonly Decision[]): readonly Decision[] {
   const byId = new Map(decisions.map((one) => [one.id, one]));
-  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostFollowed);
+  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, maxFollowed);
 }

@@ -2,9 +2,9 @@ import { useLive } from '../api.js';
 import { count, fieldTime, words } from '../format.js';
 import { Filter } from '../parts/filter.js';
 import { type Choice, Select } from '../parts/parts.js';
-import { choicesOf, usePaymasters } from '../paymasters.js';
-import { rangeChoices, rangeOf, usageOf } from '../range.js';
-import { hrefOf, step } from '../route.js';
+import { listChoices, usePaymasters } from '../paymasters.js';
+import { rangeChoices, findRange, usageOf } from '../range.js';
+import { pageHref, step } from '../route.js';
 
 const verdicts = [
   ['', 'All verdicts'],
@@ -28,7 +28,7 @@ export function Filters({ filters }: { readonly filters: Filters }) {
         onChoose={(chosen) =>
           step(
             chosen === 'own'
-              ? { range: chosen, ...timeOf(filters) }
+              ? { range: chosen, ...toTimeRange(filters) }
               : { range: chosen, from: undefined, to: undefined },
           )
         }
@@ -57,7 +57,7 @@ export function Filters({ filters }: { readonly filters: Filters }) {
         value={selector}
         choices={withChosen(useMethods(filters), selector, selector)}
       />
-      <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choicesOf(paymasters)} />
+      <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={listChoices(paymasters)} />
       {key !== '' && (
         <Filter
           label="Key"
@@ -87,7 +87,7 @@ export function Filters({ filters }: { readonly filters: Filters }) {
           onChange={(event) => step({ search: event.currentTarget.value.trim() })}
         />
       </label>
-      {isNarrowed && <a href={hrefOf('activity', { range, from, to })}>Clear filters</a>}
+      {isNarrowed && <a href={pageHref('activity', { range, from, to })}>Clear filters</a>}
     </form>
   );
 }
@@ -121,7 +121,7 @@ function useGroups(groupBy: 'reason' | 'method', filters: Filters) {
   const { range = '24h', from, to, paymasterId } = filters;
   const key = JSON.stringify([groupBy, range, from, to, paymasterId]);
   const ask = () =>
-    usageOf({ ...timeOf(filters), groupBy, step: 'month', ...(paymasterId && { paymasterId }) });
+    usageOf({ ...toTimeRange(filters), groupBy, step: 'month', ...(paymasterId && { paymasterId }) });
   const { data } = useLive(key, ask, 30_000);
   return (data?.items ?? []).flatMap(({ group, ...row }) =>
     group === null || group === '(none)' || group === 'other' ? [] : [{ ...row, group }],
@@ -166,16 +166,16 @@ const narrowing = [...asIs, 'search'] as const;
 export function askedBy(filters: Filters): Filters {
   const { search = '' } = filters;
   const given = asIs.flatMap((name) => (filters[name] ? [[name, filters[name]] as const] : []));
-  return { ...Object.fromEntries(given), ...searchOf(search) };
+  return { ...Object.fromEntries(given), ...parseSearch(search) };
 }
 
 /** The time of the filters: one that ends now, or an own one. */
-export function timeOf({ range, from, to }: Filters): { readonly from: string; readonly to?: string } {
-  if (range !== 'own') return { from: rangeOf(range).from };
-  return { from: from ?? rangeOf().from, ...(to && { to }) };
+export function toTimeRange({ range, from, to }: Filters): { readonly from: string; readonly to?: string } {
+  if (range !== 'own') return { from: findRange(range).from };
+  return { from: from ?? findRange().from, ...(to && { to }) };
 }
 
-function searchOf(text: string): Filters {
+function parseSearch(text: string): Filters {
   if (text === '') return {};
   if (/^0x[0-9a-f]{40}$/i.test(text)) return { sender: text };
   return /^0x[0-9a-f]{64}$/i.test(text) ? { userOpHash: text } : { requestId: text };

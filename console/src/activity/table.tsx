@@ -2,7 +2,7 @@ import { words } from '../format.js';
 import { Badge, Coins, Hex, Table, Time } from '../parts/parts.js';
 import type { Decision } from '../records.js';
 import { callName } from '../refusal/sentences.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 
 /** `isFollowed`: without how they ended, which comes later than they are read. */
 export function DecisionTable({
@@ -24,7 +24,7 @@ export function DecisionTable({
           name: 'When',
           isNewestFirst: true,
           of: ({ id, at }) => (
-            <a href={hrefOf('activity', {}, id)}>
+            <a href={pageHref('activity', {}, id)}>
               <Time>{at}</Time>
             </a>
           ),
@@ -35,7 +35,7 @@ export function DecisionTable({
             <>
               <Badge>{verdict}</Badge>{' '}
               {reason !== null && (
-                <a href={hrefOf('activity', { ...route.value.query, verdict: 'refused', reason })}>
+                <a href={pageHref('activity', { ...route.value.query, verdict: 'refused', reason })}>
                   {words(reason)}
                 </a>
               )}
@@ -49,7 +49,7 @@ export function DecisionTable({
             calls.map((call, index) => (
               <>
                 {index > 0 && ', '}
-                <a href={hrefOf('activity', { ...route.value.query, selector: call.selector })}>
+                <a href={pageHref('activity', { ...route.value.query, selector: call.selector })}>
                   {callName(call)}
                 </a>
               </>
@@ -58,7 +58,7 @@ export function DecisionTable({
         {
           name: 'Account',
           of: ({ sender }) => (
-            <a href={hrefOf('activity', { ...route.value.query, search: sender })}>
+            <a href={pageHref('activity', { ...route.value.query, search: sender })}>
               <Hex>{sender}</Hex>
             </a>
           ),

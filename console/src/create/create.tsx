@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Form } from '../parts/form.js';
 import { Badge, Note, Table } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 import {
   check,
   created,
@@ -12,10 +12,10 @@ import {
   makeAll,
   nextOpen,
   type Planned,
-  plannedOf,
+  planObjects,
   type StepName,
   stepNames,
-  warningsOf,
+  listWarnings,
 } from './draft.js';
 import { Made } from './made.js';
 import { stepHref, steps } from './steps.js';
@@ -39,7 +39,7 @@ export function CreatePaymaster({
   return (
     <>
       <p class="quiet">
-        <a href={hrefOf('paymaster')}>Paymasters</a>
+        <a href={pageHref('paymaster')}>Paymasters</a>
       </p>
       <div class="top">
         <h1>Create a paymaster</h1>
@@ -58,7 +58,7 @@ export function CreatePaymaster({
       </div>
       <nav class="tabs" aria-label="Steps">
         {all.map((step, index) => {
-          const label = `${index + 1}. ${titleOf(step)}`;
+          const label = `${index + 1}. ${stepTitle(step)}`;
           if (index > furthest)
             return (
               <span key={step} class="quiet">
@@ -73,15 +73,15 @@ export function CreatePaymaster({
           );
         })}
       </nav>
-      <section key={shown} class="card" aria-label={titleOf(shown)}>
-        <Heading>{`Step ${all.indexOf(shown) + 1} of ${all.length}: ${titleOf(shown)}`}</Heading>
+      <section key={shown} class="card" aria-label={stepTitle(shown)}>
+        <Heading>{`Step ${all.indexOf(shown) + 1} of ${all.length}: ${stepTitle(shown)}`}</Heading>
         {shown === 'summary' ? <Summary onDone={onDone} /> : <StepForm step={shown} like={paymasters[0]} />}
       </section>
     </>
   );
 }
 
-function titleOf(step: (typeof all)[number]): string {
+function stepTitle(step: (typeof all)[number]): string {
   return step === 'summary' ? 'Summary' : steps[step].title;
 }
 
@@ -122,7 +122,7 @@ function StepForm({ step, like }: { readonly step: StepName; readonly like: Know
         }
         onType={(entered) => enter(step, entered, false)}
         send={async (entered) => {
-          const planned = plannedOf({ ...draft.peek().values, [step]: entered });
+          const planned = planObjects({ ...draft.peek().values, [step]: entered });
           const own = planned.find((each) => each.step === step);
           if (own !== undefined) await check(own);
           enter(step, entered, true);
@@ -139,9 +139,9 @@ function StepForm({ step, like }: { readonly step: StepName; readonly like: Know
 /** What will be created, and then how far that came. */
 function Summary({ onDone }: { readonly onDone: () => void }) {
   const { values, made, failure } = draft.value;
-  const planned = plannedOf(values);
+  const planned = planObjects(values);
   const there = planned.filter(({ step }) => made.includes(step));
-  const stateOf = ({ step }: Planned) => {
+  const renderState = ({ step }: Planned) => {
     if (made.includes(step)) return <Badge of="pass">exists</Badge>;
     if (failure?.step === step) return <Badge of="failed">not created</Badge>;
     return <Badge>to be created</Badge>;
@@ -156,10 +156,10 @@ function Summary({ onDone }: { readonly onDone: () => void }) {
         columns={[
           { name: 'Resource', of: ({ kind, name }) => `${kind} “${name}”` },
           { name: 'Says', of: ({ says }) => says },
-          { name: 'State', of: stateOf },
+          { name: 'State', of: renderState },
         ]}
       />
-      {warningsOf(values).map((text) => (
+      {listWarnings(values).map((text) => (
         <Note key={text} kind="warn">
           {text}
         </Note>
@@ -174,7 +174,7 @@ function Summary({ onDone }: { readonly onDone: () => void }) {
           const { object } = planned[0]!;
           created.value = object;
           // Back leads to what was before, not to what is done.
-          location.replace(hrefOf('paymaster', { create: 'done', of: object }));
+          location.replace(pageHref('paymaster', { create: 'done', of: object }));
           return undefined;
         }}
       >

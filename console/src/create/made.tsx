@@ -5,9 +5,9 @@ import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Card, Note } from '../parts/parts.js';
 import { Connection } from '../paymaster/connect.js';
 import { tested } from '../paymaster/rule-form.js';
-import { type Known, listOf } from '../paymasters.js';
+import { type Known, listAllPages } from '../paymasters.js';
 import type { Policy } from '../records.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 import { created } from './draft.js';
 
 /** A paymaster that was just created, and what to do with it. */
@@ -18,7 +18,7 @@ export function Made({
   readonly paymaster: Known | undefined;
   readonly object: string;
 }) {
-  const { data: policies = [] } = useLive(`policies ${object}`, () => listOf('policies', object));
+  const { data: policies = [] } = useLive(`policies ${object}`, () => listAllPages('policies', object));
   const isNew = created.value === object;
   if (paymaster === undefined)
     return isNew ? (
@@ -26,7 +26,7 @@ export function Made({
       <p class="quiet">Loading…</p>
     ) : (
       <Note kind="warn">
-        There is no paymaster “{object}”. <a href={hrefOf('paymaster')}>All paymasters</a>
+        There is no paymaster “{object}”. <a href={pageHref('paymaster')}>All paymasters</a>
       </Note>
     );
   const { name, paymasterId } = paymaster;
@@ -37,13 +37,15 @@ export function Made({
       <Card title="What next">
         <ul>
           <li>
-            <a href={hrefOf('playground', { paymaster: paymasterId })}>Try an operation in the playground</a>
+            <a href={pageHref('playground', { paymaster: paymasterId })}>
+              Try an operation in the playground
+            </a>
           </li>
           <li>
-            <a href={hrefOf('paymaster', {}, object)}>See and change its rules</a>
+            <a href={pageHref('paymaster', {}, object)}>See and change its rules</a>
           </li>
           <li>
-            <a href={hrefOf('paymaster', { tab: 'money' }, object)}>See who pays, and how much there is</a>
+            <a href={pageHref('paymaster', { tab: 'money' }, object)}>See who pays, and how much there is</a>
           </li>
         </ul>
       </Card>

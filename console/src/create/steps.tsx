@@ -9,7 +9,7 @@ import { ruleKinds } from '../paymaster/kinds.js';
 import { LimitFields } from '../paymaster/limit.js';
 import { ContractFields } from '../paymaster/new-contract.js';
 import { type Known, type OfferedChain, useChains } from '../paymasters.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 import type { StepName } from './draft.js';
 
 /** `like`: another one, whose chain and version most want again. */
@@ -68,7 +68,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
 };
 
 export function stepHref(step: string): string {
-  return hrefOf('paymaster', { create: step });
+  return pageHref('paymaster', { create: step });
 }
 
 function ChainStep({ like }: Props) {

@@ -1,8 +1,8 @@
 import { Fragment } from 'preact';
 import { coins, count, decimal, dollars } from '../format.js';
-import { ChainCoins, chainOf, TokenName, tokenOf } from '../parts/on-chain.js';
+import { ChainCoins, findChain, TokenName, findToken } from '../parts/on-chain.js';
 import { Card, Table, Tile } from '../parts/parts.js';
-import { type Sum, type TokenSum, usdOf } from './sums.js';
+import { type Sum, type TokenSum, formatUsd } from './sums.js';
 
 /** Money of months hardly changes while somebody looks, and is expensive to ask for. */
 export const slowly = 60_000;
@@ -15,7 +15,7 @@ export function Coin({ sum: { spentWei }, chainId }: Of) {
 
 /** Dollars of what has a price. What has none is shown apart, and never guessed. */
 export function Usd({ sum, chainId }: Of) {
-  const usd = usdOf(sum);
+  const usd = formatUsd(sum);
   if (usd === undefined) return sum.unpricedWei === 0n ? <span class="none">–</span> : <>no price</>;
   return (
     <>
@@ -34,8 +34,8 @@ export function Usd({ sum, chainId }: Of) {
 
 /** Of one chain, by its id as the group. */
 export function Spent({ sum }: { readonly sum: Sum }) {
-  const chain = chainOf(Number(sum.group));
-  const usd = usdOf(sum);
+  const chain = findChain(Number(sum.group));
+  const usd = formatUsd(sum);
   const symbol = chain?.symbol ?? 'coins';
   const unpriced = sum.unpricedWei === 0n ? '' : ` without ${coins(decimal(sum.unpricedWei, 18))} ${symbol}`;
   return (
@@ -63,11 +63,11 @@ export function TokenIncome({ chains }: { readonly chains: readonly Sum[] }) {
           {
             name: 'Token',
             of: ({ address, chainId }) => <TokenName address={address} chainId={chainId} />,
-            by: ({ address, chainId }) => tokenOf(chainId, address)?.symbol ?? address,
+            by: ({ address, chainId }) => findToken(chainId, address)?.symbol ?? address,
           },
           {
             name: 'Chain',
-            of: ({ chainId }) => chainOf(chainId)?.name ?? chainId,
+            of: ({ chainId }) => findChain(chainId)?.name ?? chainId,
             by: ({ chainId }) => chainId,
           },
           {
@@ -104,7 +104,7 @@ function TokenAmount({
   chainId,
 }: TokenSum & { readonly chainId: number | undefined }) {
   const exact = decimals === null ? String(amount) : decimal(amount, decimals);
-  const symbol = tokenOf(chainId, address)?.symbol;
+  const symbol = findToken(chainId, address)?.symbol;
   return (
     <span class="amount">
       <span title={exact}>{coins(exact)}</span>{' '}

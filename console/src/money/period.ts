@@ -13,14 +13,14 @@ export type Period = {
 
 const ownRange = 'own';
 /** As long as the ledger keeps sums, unless it is told otherwise. */
-const mostMonths = 14;
+const maxMonths = 14;
 const dayMs = 86_400_000;
 const monthName = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** This month, those before it, and a range of one's own. */
 export function periodChoices(now: Date): readonly Choice[] {
-  const months = Array.from({ length: mostMonths }, (_, back): Choice => {
-    const month = monthOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)));
+  const months = Array.from({ length: maxMonths }, (_, back): Choice => {
+    const month = formatMonth(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)));
     const { title } = ofMonth(month);
     return [back === 0 ? '' : month, back === 0 ? `This month (${title})` : title];
   });
@@ -28,13 +28,13 @@ export function periodChoices(now: Date): readonly Choice[] {
 }
 
 /** What the address says, and without it this month. */
-export function periodOf(query: Readonly<Record<string, string | undefined>>, now: Date): Period {
+export function readPeriod(query: Readonly<Record<string, string | undefined>>, now: Date): Period {
   const { period = '' } = query;
   if (period === ownRange) {
-    const { from, to } = datesOf(query, now);
+    const { from, to } = readDates(query, now);
     return { from: `${from}T00:00:00.000Z`, to: dayAfter(to), title: `${from} to ${to}` };
   }
-  return ofMonth(/^\d{4}-(0[1-9]|1[0-2])$/.test(period) ? period : monthOf(now));
+  return ofMonth(/^\d{4}-(0[1-9]|1[0-2])$/.test(period) ? period : formatMonth(now));
 }
 
 export function isOwnRange({ period }: Readonly<Record<string, string | undefined>>): boolean {
@@ -42,7 +42,7 @@ export function isOwnRange({ period }: Readonly<Record<string, string | undefine
 }
 
 /** First and last day of an own range; a day that is not there, or does not exist, is that of this month. */
-export function datesOf(
+export function readDates(
   { from = '', to = '' }: Readonly<Record<string, string | undefined>>,
   now: Date,
 ): { readonly from: string; readonly to: string } {
@@ -61,7 +61,7 @@ function ofMonth(month: string): Period {
   };
 }
 
-function monthOf(at: Date): string {
+function formatMonth(at: Date): string {
   return at.toISOString().slice(0, 7);
 }
 

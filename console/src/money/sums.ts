@@ -35,20 +35,20 @@ const none: Sum = {
 };
 
 /** One for each group, the biggest first. */
-export function sumsOf(rows: readonly UsageRow[]): readonly Sum[] {
+export function sumByGroup(rows: readonly UsageRow[]): readonly Sum[] {
   return [...Map.groupBy(rows, ({ group }) => group ?? '')]
-    .map(([group, ofGroup]) => ({ ...totalOf(ofGroup.map(sumOf)), group, ...namesOf(ofGroup) }))
+    .map(([group, ofGroup]) => ({ ...sumTotal(ofGroup.map(toSum)), group, ...groupNames(ofGroup) }))
     .filter(({ spentWei, mined, tokens }) => spentWei !== 0n || mined !== 0 || tokens.length > 0)
     .toSorted((a, b) => (a.spentWei === b.spentWei ? 0 : a.spentWei < b.spentWei ? 1 : -1));
 }
 
-export function totalOf(sums: readonly Sum[]): Sum {
+export function sumTotal(sums: readonly Sum[]): Sum {
   return sums.reduce(plus, none);
 }
 
 /** What is in no group, since not every operation has a known account. Undefined: nothing is left. */
-export function restOf(total: Sum, sums: readonly Sum[]): Sum | undefined {
-  const named = totalOf(sums);
+export function sumRest(total: Sum, sums: readonly Sum[]): Sum | undefined {
+  const named = sumTotal(sums);
   const tokens = named.tokens.map((token) => ({ ...token, amount: -token.amount }));
   const rest = plus(total, { ...none, usd: undefined, spentWei: -named.spentWei, tokens });
   const left = { ...rest, mined: 0, reverted: 0, tokens: rest.tokens.filter(({ amount }) => amount !== 0n) };
@@ -56,12 +56,12 @@ export function restOf(total: Sum, sums: readonly Sum[]): Sum | undefined {
 }
 
 /** In dollars, and what of it has no price. Undefined where the service does not say, or nothing of it has a price. */
-export function usdOf({ usd, spentWei, unpricedWei }: Sum): string | undefined {
+export function formatUsd({ usd, spentWei, unpricedWei }: Sum): string | undefined {
   if (usd === undefined || (spentWei !== 0n && unpricedWei === spentWei)) return undefined;
   return decimal(usd, 6);
 }
 
-function sumOf(row: UsageRow): Sum {
+function toSum(row: UsageRow): Sum {
   const isSaid = row.unpricedWei !== null;
   return {
     ...none,
@@ -94,7 +94,7 @@ function plus(a: Sum, b: Sum): Sum {
   };
 }
 
-function namesOf(rows: readonly UsageRow[]): Pick<Sum, 'name' | 'method'> {
+function groupNames(rows: readonly UsageRow[]): Pick<Sum, 'name' | 'method'> {
   const [{ name, method } = none] = rows;
   return { name, method };
 }

@@ -8,7 +8,7 @@ import { type Known, usePaymasters } from '../paymasters.js';
 import type { Decision, TracedDecision } from '../records.js';
 import { Refusal } from '../refusal/refusal.js';
 import { callName } from '../refusal/sentences.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 import { Steps } from '../steps.js';
 
 export function Activity() {
@@ -25,7 +25,7 @@ function OneDecision({ id }: { readonly id: string }) {
     <>
       <div class="top">
         <h1>One decision</h1>
-        <a href={hrefOf('activity')}>All activity</a>
+        <a href={pageHref('activity')}>All activity</a>
       </div>
       <Shown live={decision}>
         {(one) => (
@@ -101,7 +101,7 @@ function Refused({
 function PaymasterLink({ id, all }: { readonly id: string; readonly all: readonly Known[] }) {
   const found = all.find(({ paymasterId }) => paymasterId === id);
   if (found === undefined) return <code>{id}</code>;
-  return <a href={hrefOf('paymaster', {}, found.object)}>{found.name}</a>;
+  return <a href={pageHref('paymaster', {}, found.object)}>{found.name}</a>;
 }
 
 /** How an operation ended. */

@@ -1,16 +1,16 @@
 import { call, can, type Live, useLive } from '../api.js';
 import { count } from '../format.js';
 import { Coin, slowly, Spent, TokenIncome, Tokens, Usd } from '../money/money-of.js';
-import { datesOf, isOwnRange, type Period, periodChoices, periodOf } from '../money/period.js';
+import { readDates, isOwnRange, type Period, periodChoices, readPeriod } from '../money/period.js';
 import { Statement } from '../money/statement.js';
-import { restOf, type Sum, sumsOf, totalOf } from '../money/sums.js';
+import { sumRest, type Sum, sumByGroup, sumTotal } from '../money/sums.js';
 import { Download } from '../parts/download.js';
 import { Filter } from '../parts/filter.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Card, type Choice, type Column, Note, Shown, Table } from '../parts/parts.js';
-import { choicesOf, type Known, usePaymasters } from '../paymasters.js';
+import { listChoices, type Known, usePaymasters } from '../paymasters.js';
 import type { Usage } from '../records.js';
-import { choose, hrefOf, route } from '../route.js';
+import { choose, pageHref, route } from '../route.js';
 
 const groups: readonly Choice[] = [
   ['paymaster', 'Paymaster'],
@@ -24,7 +24,7 @@ export function Money() {
   const paymasters = usePaymasters();
   const { by = '', paymasterId = '' } = route.value.query;
   const groupBy = groups.some(([value]) => value === by) ? by : 'paymaster';
-  const period = periodOf(route.value.query, new Date());
+  const period = readPeriod(route.value.query, new Date());
   const { from, to, month } = period;
   const path = (group: string) => {
     const query = { from, to, step: 'month', groupBy: group, ...(paymasterId && { paymasterId }) };
@@ -38,19 +38,19 @@ export function Money() {
     <>
       <div class="top">
         <h1>Money</h1>
-        <Filters groupBy={groupBy} paymasterId={paymasterId} choices={choicesOf(paymasters)} />
+        <Filters groupBy={groupBy} paymasterId={paymasterId} choices={listChoices(paymasters)} />
       </div>
       <p class="quiet">
         {period.title}, whole days in UTC
-        {paymasterId !== '' && `, ${choicesOf(paymasters).find(([id]) => id === paymasterId)?.[1] ?? ''}`}
+        {paymasterId !== '' && `, ${listChoices(paymasters).find(([id]) => id === paymasterId)?.[1] ?? ''}`}
       </p>
       <Shown
         live={byChain}
-        isEmpty={({ items }) => sumsOf(items).length === 0}
+        isEmpty={({ items }) => sumByGroup(items).length === 0}
         empty="Nothing was spent in this time. Money counts when an operation is mined; choose another month, or see what was asked for under Usage."
       >
         {({ items }) => {
-          const chains = sumsOf(items);
+          const chains = sumByGroup(items);
           return (
             <>
               <div class="tiles">
@@ -60,10 +60,13 @@ export function Money() {
               </div>
               <TokenIncome chains={chains} />
               <Card
-                title={`Spent by ${labelOf(groupBy).toLowerCase()}`}
+                title={`Spent by ${groupLabel(groupBy).toLowerCase()}`}
                 aside={
                   <span class="row">
-                    <Download path={() => path(groupBy)} file={`money-${fileOf(period)}-by-${groupBy}.csv`} />
+                    <Download
+                      path={() => path(groupBy)}
+                      file={`money-${fileName(period)}-by-${groupBy}.csv`}
+                    />
                     <button type="button" onClick={() => print()}>
                       Print
                     </button>
@@ -74,7 +77,7 @@ export function Money() {
                   {({ items: rows }) => (
                     <Groups
                       groupBy={groupBy}
-                      sums={sumsOf(rows)}
+                      sums={sumByGroup(rows)}
                       chains={chains}
                       paymasters={paymasters.data ?? []}
                     />
@@ -94,11 +97,11 @@ export function Money() {
   );
 }
 
-function labelOf(groupBy: string): string {
+function groupLabel(groupBy: string): string {
   return groups.find(([value]) => value === groupBy)?.[1] ?? '';
 }
 
-function fileOf({ month, title }: Period): string {
+function fileName({ month, title }: Period): string {
   return month ?? title.replaceAll(' ', '-');
 }
 
@@ -113,7 +116,7 @@ function Filters({
 }) {
   const now = new Date();
   const { query } = route.value;
-  const dates = datesOf(query, now);
+  const dates = readDates(query, now);
   return (
     <form class="row" onSubmit={(event) => event.preventDefault()}>
       <Filter label="Period" of="period" value={query['period'] ?? ''} choices={periodChoices(now)} />
@@ -145,28 +148,28 @@ function Groups({
   readonly chains: readonly Sum[];
   readonly paymasters: readonly Known[];
 }) {
-  const all = totalOf(chains);
+  const all = sumTotal(chains);
   const total = { ...all, group: 'total' };
-  const rest = restOf(all, sums);
+  const rest = sumRest(all, sums);
   const only = chains.length === 1 ? Number(chains[0]?.group) : undefined;
-  const paymasterOf = ({ group }: Sum) => paymasters.find(({ paymasterId }) => paymasterId === group);
+  const findPaymaster = ({ group }: Sum) => paymasters.find(({ paymasterId }) => paymasterId === group);
   // A method belongs to a paymaster of one chain, too, but its name does not show which.
-  const chainId = (sum: Sum) => only ?? (groupBy === 'paymaster' ? paymasterOf(sum)?.chainId : undefined);
-  const label = labelOf(groupBy);
-  const nameOf = (sum: Sum) => {
+  const chainId = (sum: Sum) => only ?? (groupBy === 'paymaster' ? findPaymaster(sum)?.chainId : undefined);
+  const label = groupLabel(groupBy);
+  const renderName = (sum: Sum) => {
     if (sum === total) return <b>Total</b>;
     if (sum === rest) return 'no decision is recorded';
-    if (groupBy === 'paymaster') return <PaymasterName sum={sum} paymaster={paymasterOf(sum)} />;
+    if (groupBy === 'paymaster') return <PaymasterName sum={sum} paymaster={findPaymaster(sum)} />;
     if (groupBy === 'sender')
       return (
         <OnChain chainId={only} label="account">
           {sum.group}
         </OnChain>
       );
-    return <span class="chosen-name">{textOf(groupBy, sum)}</span>;
+    return <span class="chosen-name">{formatGroup(groupBy, sum)}</span>;
   };
   const columns: readonly Column<Sum>[] = [
-    { name: label, of: nameOf, by: (sum) => sum.name ?? textOf(groupBy, sum) },
+    { name: label, of: renderName, by: (sum) => sum.name ?? formatGroup(groupBy, sum) },
     { name: 'Mined', isNumber: true, of: ({ mined }) => count(mined), by: ({ mined }) => mined },
     {
       name: 'Reverted',
@@ -216,14 +219,14 @@ function PaymasterName({ sum, paymaster }: { readonly sum: Sum; readonly paymast
   const name = sum.name ?? 'a paymaster that nobody remembers';
   if (paymaster === undefined || !can('read')) return <span class="chosen-name">{name}</span>;
   return (
-    <a class="chosen-name" href={hrefOf('paymaster', { tab: 'money' }, paymaster.object)}>
+    <a class="chosen-name" href={pageHref('paymaster', { tab: 'money' }, paymaster.object)}>
       {name}
     </a>
   );
 }
 
 /** A method is the name of its contract, `:` and its selector. */
-function textOf(groupBy: string, { group, method }: Sum): string {
+function formatGroup(groupBy: string, { group, method }: Sum): string {
   if (groupBy === 'key' && group === '(none)') return 'first apiKey';
   if (group === '(none)') return 'no call';
   if (group === 'other') return 'calls that are not registered';

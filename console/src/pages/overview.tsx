@@ -4,16 +4,16 @@ import { coins, count, decimal, words } from '../format.js';
 import { RangeFilter } from '../parts/filter.js';
 import { Funds } from '../parts/funds.js';
 import { Card, Shown, Tile } from '../parts/parts.js';
-import { rangeOf, usageOf } from '../range.js';
+import { findRange, usageOf } from '../range.js';
 import type { Usage } from '../records.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 import { GroupPlot, OperationsPlot } from '../usage-plot.js';
 import { ProblemTable, useProblems } from './problems.js';
 
 /** What the person on call and the owner ask first: does it work, what does it cost, and for how long does the money last. */
 export function Overview() {
   const { range = '24h' } = route.value.query;
-  const usageBy = (groupBy: string) => () => usageOf({ ...rangeOf(range), groupBy });
+  const usageBy = (groupBy: string) => () => usageOf({ ...findRange(range), groupBy });
   const usage = useLive(`usage ${range}`, usageBy('paymaster'));
   const reasons = useLive(`reasons ${range}`, usageBy('reason'));
   const funds = useLive('funds', () => call<Answers['getFunds']>('/manage/v1/funds'));
@@ -30,8 +30,9 @@ export function Overview() {
             Nothing was asked for in this time. Choose a longer range
             {can('read') && (
               <>
-                , or send a first operation: the <a href={hrefOf('paymaster')}>paymaster</a> has the address
-                for your wallet, and the <a href={hrefOf('playground')}>playground</a> shows what would happen
+                , or send a first operation: the <a href={pageHref('paymaster')}>paymaster</a> has the address
+                for your wallet, and the <a href={pageHref('playground')}>playground</a> shows what would
+                happen
               </>
             )}
             .
@@ -74,7 +75,7 @@ export function Overview() {
               No account pays yet
               {can() && (
                 <>
-                  : create a <a href={hrefOf('paymaster')}>paymaster</a>, then fund it
+                  : create a <a href={pageHref('paymaster')}>paymaster</a>, then fund it
                 </>
               )}
               .
@@ -88,17 +89,17 @@ export function Overview() {
   );
 }
 
-const mostFindings = 10;
+const maxFindings = 10;
 
 /** What needs somebody, the gravest first. Nothing is shown while all is well. */
 function Problems() {
   const { data } = useProblems();
   const findings = (data?.items ?? []).filter(({ severity }) => severity !== 'note');
   if (data === undefined || findings.length === 0) return null;
-  const more = findings.length > mostFindings ? ` (${mostFindings} of ${findings.length} are here)` : '';
+  const more = findings.length > maxFindings ? ` (${maxFindings} of ${findings.length} are here)` : '';
   return (
-    <Card title="Problems" aside={<a href={hrefOf('problems')}>All problems{more}</a>}>
-      <ProblemTable caption="Problems" problems={findings.slice(0, mostFindings)} owners={data.owners} />
+    <Card title="Problems" aside={<a href={pageHref('problems')}>All problems{more}</a>}>
+      <ProblemTable caption="Problems" problems={findings.slice(0, maxFindings)} owners={data.owners} />
     </Card>
   );
 }
@@ -109,27 +110,27 @@ function Tiles({ usage: { items: rows } }: { readonly usage: Usage }) {
   const asked = sum('sponsored') + sum('refused');
   const spentWei = rows.reduce((total, { spentWei: wei }) => total + BigInt(wei), 0n);
   const { range } = route.value.query;
-  const activityOf = (verdict: string) => (can('read') ? hrefOf('activity', { verdict }) : undefined);
+  const activityHref = (verdict: string) => (can('read') ? pageHref('activity', { verdict }) : undefined);
   return (
     <div class="tiles">
       <Tile
         label="Sponsored"
         value={count(sum('sponsored'))}
         note={`of ${count(asked)} asked for`}
-        href={activityOf('sponsored')}
+        href={activityHref('sponsored')}
       />
       <Tile
         label="Refused"
         value={count(sum('refused'))}
         note={asked === 0 ? '' : `${((100 * sum('refused')) / asked).toFixed(1)} %`}
-        href={activityOf('refused')}
+        href={activityHref('refused')}
       />
       <Tile label="Mined" value={count(sum('mined'))} note={`${count(sum('reverted'))} of them reverted`} />
       <Tile
         label="Spent on gas"
         value={coins(decimal(spentWei, 18))}
         note="native coins"
-        href={hrefOf('usage', { range, measure: 'spent' })}
+        href={pageHref('usage', { range, measure: 'spent' })}
       />
     </div>
   );

@@ -7,7 +7,7 @@ import { OnePaymaster } from '../paymaster/one.js';
 import { PaymasterTable } from '../paymaster/overview.js';
 import { Stoppable } from '../paymaster/suspension.js';
 import { usePaymasters } from '../paymasters.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 
 /** All paymasters as a table, or the one that the address names. */
 export function Paymaster() {
@@ -68,7 +68,7 @@ function Unknown({ id }: { readonly id: string }) {
     <>
       <h1>Paymasters</h1>
       <Note kind="warn">
-        There is no paymaster “{id}”. <a href={hrefOf('paymaster')}>All paymasters</a>
+        There is no paymaster “{id}”. <a href={pageHref('paymaster')}>All paymasters</a>
       </Note>
     </>
   );

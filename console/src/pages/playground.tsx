@@ -5,9 +5,9 @@ import { BuildCall } from '../parts/build-call.js';
 import { InView, Labelled } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Card, Facts, Note, Select, Shown, Table } from '../parts/parts.js';
-import { apiKeyOf, choicesOf, type Known, usePaymasters } from '../paymasters.js';
+import { readApiKey, listChoices, type Known, usePaymasters } from '../paymasters.js';
 import type { Explanation } from '../records.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 import { Steps } from '../steps.js';
 
 /** `request`: for a token that may have the apiKey, the one that has it sponsored. */
@@ -22,7 +22,7 @@ export function Playground() {
   const operation = useRef<HTMLTextAreaElement>(null);
   const { ask, data: answer, error } = useAsked<Answer>(operation);
 
-  const chosenOf = (all: readonly Known[]) => all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!;
+  const choose = (all: readonly Known[]) => all.find(({ paymasterId }) => paymasterId === id) ?? all[0]!;
 
   return (
     <>
@@ -40,15 +40,15 @@ export function Playground() {
               <p class="row">
                 <Select
                   label="Paymaster"
-                  value={chosenOf(all).paymasterId}
-                  choices={choicesOf(paymasters).slice(1)}
+                  value={choose(all).paymasterId}
+                  choices={listChoices(paymasters).slice(1)}
                   onChoose={setId}
                 />
               </p>
               <form
                 onSubmit={(event) => {
                   event.preventDefault();
-                  void ask(() => answerOf(chosenOf(all), text));
+                  void ask(() => answerOf(choose(all), text));
                 }}
               >
                 <Labelled
@@ -71,7 +71,7 @@ export function Playground() {
                   <button class="main">Explain</button>
                 </p>
               </form>
-              <BuildCall key={chosenOf(all).object} paymaster={chosenOf(all)} onBuilt={setText} />
+              <BuildCall key={choose(all).object} paymaster={choose(all)} onBuilt={setText} />
             </>
           )}
         </Shown>
@@ -84,7 +84,7 @@ export function Playground() {
 /** Throws with a sentence for a text that is not an operation. */
 async function answerOf(chosen: Known, text: string): Promise<Answer> {
   const path = `/manage/v1/paymasters/${chosen.object}/explain`;
-  const explanation = await call<Explanation>(path, { method: 'POST', body: questionOf(text) });
+  const explanation = await call<Explanation>(path, { method: 'POST', body: parseQuestion(text) });
   const mayHave = explanation.sponsored === true && can();
   return {
     explanation,
@@ -94,7 +94,7 @@ async function answerOf(chosen: Known, text: string): Promise<Answer> {
 }
 
 /** Of an operation, or of what a wallet would send. */
-function questionOf(text: string): { readonly userOp: unknown; readonly context: unknown } {
+function parseQuestion(text: string): { readonly userOp: unknown; readonly context: unknown } {
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -109,13 +109,13 @@ function questionOf(text: string): { readonly userOp: unknown; readonly context:
 
 /** What a wallet would send, for a shell. */
 async function sponsorRequest({ object, chainId }: Known, text: string): Promise<string> {
-  const { userOp, context } = questionOf(text);
+  const { userOp, context } = parseQuestion(text);
   const body = { jsonrpc: '2.0', id: 1, method: 'pm_sponsorUserOperation', params: [userOp, context] };
   const quoted = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
-  return `curl -s ${location.origin}/api/v1/${chainId}/${await apiKeyOf(object)} -H 'content-type: application/json' -d '${quoted}'`;
+  return `curl -s ${location.origin}/api/v1/${chainId}/${await readApiKey(object)} -H 'content-type: application/json' -d '${quoted}'`;
 }
 
-function verdictOf({ sponsored, undecided = [] }: Explanation): string {
+function describe({ sponsored, undecided = [] }: Explanation): string {
   if (sponsored === null)
     return `Everything else passes, so that these webhooks decide: ${undecided.join(', ')}.`;
   return sponsored ? 'It would be sponsored.' : 'It would be refused; the first step that refuses says why.';
@@ -125,14 +125,14 @@ function Outcome({ explanation, chainId, request: shown }: Answer) {
   const { sponsored, steps, calls = [], limits = [], gas = {} } = explanation;
   return (
     <>
-      <Note kind={sponsored === null ? 'warn' : sponsored ? 'done' : 'error'}>{verdictOf(explanation)}</Note>
+      <Note kind={sponsored === null ? 'warn' : sponsored ? 'done' : 'error'}>{describe(explanation)}</Note>
       {shown !== undefined && (
         <details>
           <summary>Have it sponsored: the request of a wallet, with the apiKey</summary>
           <p class="quiet">
             The answer holds the signed data, and the limits count it. Beside <code>make run</code> paste it
             into a terminal; elsewhere put the host of the JSON-RPC servers in place of this one. Then see{' '}
-            <a href={hrefOf('activity')}>Activity</a>.
+            <a href={pageHref('activity')}>Activity</a>.
           </p>
           <pre tabIndex={0}>{shown}</pre>
         </details>

@@ -2,8 +2,8 @@ import type { Answers } from '../answers.js';
 import { call, can, type Live, useLive } from '../api.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Note, Prose, Shown, Table, Time } from '../parts/parts.js';
-import { listOf } from '../paymasters.js';
-import { hrefOf } from '../route.js';
+import { listAllPages } from '../paymasters.js';
+import { pageHref } from '../route.js';
 
 /** The list that `paymaster doctor` prints, the gravest first. */
 export function ProblemsPage() {
@@ -116,7 +116,7 @@ export function useProblems(): Live<Problems> {
     'problems',
     async () => {
       const found = await call<Answers['listProblems']>('/manage/v1/problems');
-      return { ...found, owners: await ownersOf(found.items) };
+      return { ...found, owners: await readOwners(found.items) };
     },
     15_000,
   );
@@ -125,11 +125,11 @@ export function useProblems(): Live<Problems> {
 const owned = ['contracts', 'policies'] as const;
 
 /** Asks which paymaster objects belong to only where some of them have a problem. */
-async function ownersOf(problems: readonly Problem[]): Promise<Owners> {
+async function readOwners(problems: readonly Problem[]): Promise<Owners> {
   const nouns = owned.filter((noun) => can('read') && problems.some((each) => each.noun === noun));
   const lists = await Promise.all(
     nouns.map(async (noun) => {
-      const all = await listOf(noun);
+      const all = await listAllPages(noun);
       return all.map(({ name, spec }) => [`${noun} ${name}`, spec.paymasterRef.name] as const);
     }),
   );
@@ -141,9 +141,9 @@ async function ownersOf(problems: readonly Problem[]): Promise<Owners> {
 function hrefOfObject(problem: Problem, owners: Owners): string | undefined {
   const { noun } = problem;
   if (!can('read')) return undefined;
-  if (noun === 'tokens') return hrefOf('tokens');
+  if (noun === 'tokens') return pageHref('tokens');
   const owner = owners(problem);
-  return owner && hrefOf('paymaster', noun === 'contracts' ? { tab: 'contracts' } : {}, owner);
+  return owner && pageHref('paymaster', noun === 'contracts' ? { tab: 'contracts' } : {}, owner);
 }
 
 const runbooks = 'https://github.com/paymaster-operator/paymaster-operator/blob/main/';

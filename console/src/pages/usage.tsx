@@ -3,8 +3,8 @@ import { count, words } from '../format.js';
 import { Download } from '../parts/download.js';
 import { Filter, RangeFilter } from '../parts/filter.js';
 import { Card, type Choice, Coins, type Column, Note, Shown, Table, Time } from '../parts/parts.js';
-import { choicesOf, nameOf, usePaymasters } from '../paymasters.js';
-import { rangeOf } from '../range.js';
+import { listChoices, findName, usePaymasters } from '../paymasters.js';
+import { findRange } from '../range.js';
 import type { Usage as UsageRecord, UsageRow } from '../records.js';
 import { route } from '../route.js';
 import { GroupPlot, type Measure, measures } from '../usage-plot.js';
@@ -30,7 +30,7 @@ export function Usage() {
     ? (rest['measure'] as Measure)
     : 'sponsored';
   const path = () => {
-    const { from, step } = rangeOf(range);
+    const { from, step } = findRange(range);
     // By account only whole days are counted.
     const whole = groupBy === 'sender' && (step === 'minute' || step === 'hour') ? 'day' : step;
     return `/manage/v1/usage?${new URLSearchParams({ from, step: whole, groupBy, ...(paymasterId && { paymasterId }) })}`;
@@ -39,7 +39,7 @@ export function Usage() {
   const nameOfRow = ({ group, method }: UsageRow): string => {
     if (groupBy === 'key' && group === '(none)') return 'first apiKey';
     if (group === null || group === '(none)') return 'none';
-    if (groupBy === 'paymaster') return nameOf(paymasters, group);
+    if (groupBy === 'paymaster') return findName(paymasters, group);
     if (groupBy === 'reason') return words(group);
     return method === null ? group : `${group.split(':')[0]}.${method}`;
   };
@@ -56,7 +56,7 @@ export function Usage() {
             value={measure}
             choices={Object.entries(measures).map(([value, [label]]) => [value, label])}
           />
-          <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choicesOf(paymasters)} />
+          <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={listChoices(paymasters)} />
         </form>
       </div>
       <Shown
@@ -81,7 +81,7 @@ export function Usage() {
                 caption="All figures"
                 id={({ from, group }) => `${from} ${group}`}
                 rows={data.items}
-                columns={columnsOf(groups.find(([of]) => of === groupBy)?.[1] ?? groupBy, nameOfRow)}
+                columns={usageColumns(groups.find(([of]) => of === groupBy)?.[1] ?? groupBy, nameOfRow)}
               />
             </Card>
           </>
@@ -91,7 +91,7 @@ export function Usage() {
   );
 }
 
-function columnsOf(label: string, name: (row: UsageRow) => string): readonly Column<UsageRow>[] {
+function usageColumns(label: string, name: (row: UsageRow) => string): readonly Column<UsageRow>[] {
   const counted = (['asks', 'sponsored', 'refused', 'mined', 'reverted', 'expired'] as const).map((of) => ({
     name: words(of),
     isNumber: true,

@@ -4,7 +4,7 @@ import { askMe, call, useAsked } from '../api.js';
 import { proposal, Result } from '../judged.js';
 import { InView, Labelled } from '../parts/form.js';
 import { Card, Select } from '../parts/parts.js';
-import { rangeChoices, rangeOf } from '../range.js';
+import { rangeChoices, findRange } from '../range.js';
 
 type Answer = Answers['whatIf'];
 
@@ -20,7 +20,7 @@ export function WhatIf() {
   function judge(event: SubmitEvent): void {
     event.preventDefault();
     example.forget();
-    const body = { from: rangeOf(range).from, to: new Date().toISOString(), resources: yaml };
+    const body = { from: findRange(range).from, to: new Date().toISOString(), resources: yaml };
     void ask(() => call<Answer>('/manage/v1/what-if', { method: 'POST', body }));
   }
 
@@ -30,7 +30,7 @@ export function WhatIf() {
       askMe(),
       call<Answers['listObjectsPaymaster']>('/manage/v1/paymasters?limit=1'),
     ]);
-    setYaml(exampleOf(organisation.name, items[0]?.name ?? 'shop'));
+    setYaml(exampleManifest(organisation.name, items[0]?.name ?? 'shop'));
   }
 
   return (
@@ -84,7 +84,7 @@ export function WhatIf() {
   );
 }
 
-const exampleOf = (namespace: string, paymaster: string): string => `apiVersion: paymasters.dev/v1alpha1
+const exampleManifest = (namespace: string, paymaster: string): string => `apiVersion: paymasters.dev/v1alpha1
 kind: PaymasterPolicy
 metadata: { name: ${paymaster}-operations-per-day, namespace: ${namespace} }
 spec:

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Mistake, useLive } from '../api.js';
-import { type Known, listOf } from '../paymasters.js';
+import { type Known, listAllPages } from '../paymasters.js';
 import type { Contract } from '../records.js';
 import { accountFunctions, gas } from '../refusal/refusal.js';
 import { Field, OpenForm } from './form.js';
@@ -24,7 +24,7 @@ export function BuildCall({
   readonly onBuilt: (operation: string) => void;
 }) {
   const { object } = paymaster;
-  const { data: contracts = [] } = useLive(`contracts ${object}`, () => listOf('contracts', object));
+  const { data: contracts = [] } = useLive(`contracts ${object}`, () => listAllPages('contracts', object));
   const [name, setName] = useState<string>();
   // The first until another one is chosen.
   const contract = contracts.find((each) => each.name === name) ?? contracts[0];
@@ -39,8 +39,8 @@ export function BuildCall({
     return () => void (isCurrent = false);
   }, [abi]);
   if (contract === undefined) return null;
-  const methods = decoded === undefined ? [] : methodsOf(decoded, contract.spec);
-  const method = chosenOf(methods, signature)?.fragment;
+  const methods = decoded === undefined ? [] : listMethods(decoded, contract.spec);
+  const method = chooseMethod(methods, signature)?.fragment;
   return (
     <OpenForm
       title="Build one: a call of a contract"
@@ -49,7 +49,7 @@ export function BuildCall({
         const { AbiCoder, Interface } = await encoding();
         // The page may still be loading it.
         const read = decoded ?? new Interface(contract.spec.abi);
-        const called = chosenOf(methodsOf(read, contract.spec), signature)?.fragment;
+        const called = chooseMethod(listMethods(read, contract.spec), signature)?.fragment;
         if (called === undefined)
           throw new Error(`“${contract.spec.name}” has no method that changes anything.`);
         const values = called.inputs.map((input, index) => {
@@ -100,7 +100,7 @@ export function BuildCall({
 }
 
 /** Those that a transaction may call, those that are paid for first. */
-function methodsOf(decoded: Interface, { whitelistedMethods: paid = [] }: Contract['spec']) {
+function listMethods(decoded: Interface, { whitelistedMethods: paid = [] }: Contract['spec']) {
   return decoded.fragments
     .filter((each) => each.type === 'function')
     .map((each) => decoded.getFunction(each.format())!)
@@ -109,6 +109,6 @@ function methodsOf(decoded: Interface, { whitelistedMethods: paid = [] }: Contra
     .toSorted((a, b) => Number(b.isPaid) - Number(a.isPaid));
 }
 
-function chosenOf(methods: ReturnType<typeof methodsOf>, signature: string) {
+function chooseMethod(methods: ReturnType<typeof listMethods>, signature: string) {
   return methods.find(({ fragment }) => fragment.format() === signature) ?? methods[0];
 }

@@ -25,7 +25,7 @@ export function useEntered(name: string): string | undefined {
 }
 
 /** Where a control stands for several members of a spec. */
-const membersOf: Readonly<Record<string, readonly string[]>> = {
+const controlMembers: Readonly<Record<string, readonly string[]>> = {
   cycle: ['cycleDuration', 'calendar', 'never'],
 };
 
@@ -33,11 +33,11 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
 export function useFieldFacts(name: string | undefined) {
   const { faults, managedBy } = useContext(FormContext);
   const place = useRef<HTMLElement>(null);
-  const partsOf = (path: string) => path.replace(/\[\d+\]$/, '').split('.');
-  const fault = faults.find(({ field }) => partsOf(field).at(-1) === name)?.says;
-  const members = name === undefined ? [] : [name, ...(membersOf[name] ?? [])];
+  const splitPath = (path: string) => path.replace(/\[\d+\]$/, '').split('.');
+  const fault = faults.find(({ field }) => splitPath(field).at(-1) === name)?.says;
+  const members = name === undefined ? [] : [name, ...(controlMembers[name] ?? [])];
   const manager = managedBy.find(({ fields }) =>
-    fields.some((field) => partsOf(field).some((part) => members.includes(part))),
+    fields.some((field) => splitPath(field).some((part) => members.includes(part))),
   )?.manager;
   // After the note of the form has come into view.
   useEffect(() => {

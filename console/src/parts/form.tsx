@@ -110,14 +110,14 @@ export function Form({
       class="made"
       // What is wrong is said at the field, and stays there.
       noValidate
-      onInput={({ currentTarget }) => onType?.(valuesOf(currentTarget))}
+      onInput={({ currentTarget }) => onType?.(readValues(currentTarget))}
       onSubmit={(event) => {
         event.preventDefault();
         const form = event.currentTarget;
         void run(async () => {
           const wrong = faultsIn(form);
           if (wrong.length > 0) throw new Mistake('Some fields are not right yet.', wrong);
-          const said = await send(valuesOf(form));
+          const said = await send(readValues(form));
           if (isEmptied && said !== undefined) setRound((last) => last + 1);
           return said;
         });
@@ -138,7 +138,7 @@ export function Form({
 }
 
 /** The texts of the fields of a form, by name. */
-export function valuesOf(form: HTMLFormElement | null | undefined): Values {
+export function readValues(form: HTMLFormElement | null | undefined): Values {
   if (!form) return {};
   const texts = [...new FormData(form)].filter(
     (pair): pair is [string, string] => typeof pair[1] === 'string',

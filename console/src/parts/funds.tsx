@@ -1,6 +1,6 @@
 import { dollars, hours } from '../format.js';
 import type { Account } from '../records.js';
-import { ChainCoins, chainOf, OnChain } from './on-chain.js';
+import { ChainCoins, findChain, OnChain } from './on-chain.js';
 import { Table } from './parts.js';
 
 /** Accounts that pay for gas, and for how long they last. */
@@ -28,7 +28,7 @@ export function Funds({ accounts }: { readonly accounts: readonly Account[] }) {
         },
         {
           name: 'Chain',
-          of: ({ chainId }) => chainOf(chainId)?.name ?? chainId,
+          of: ({ chainId }) => findChain(chainId)?.name ?? chainId,
           by: ({ chainId }) => chainId,
         },
         {

@@ -26,7 +26,7 @@ export function OnChain({
 }) {
   if (children === null) return <>–</>;
   const text = String(children);
-  const explorer = chainOf(chainId)?.explorer ?? undefined;
+  const explorer = findChain(chainId)?.explorer ?? undefined;
   const shown = <code title={text}>{isWhole ? text : short(text)}</code>;
   return (
     <span class={isWhole ? 'on-chain-whole' : 'on-chain'}>
@@ -52,7 +52,7 @@ export function ChainCoins({
 }) {
   return (
     <span class="amount">
-      <Coins>{children}</Coins> {chainOf(chainId)?.symbol ?? 'coins'}
+      <Coins>{children}</Coins> {findChain(chainId)?.symbol ?? 'coins'}
     </span>
   );
 }
@@ -65,7 +65,7 @@ export function TokenName({
   readonly address: string;
   readonly chainId: number | undefined;
 }) {
-  const symbol = tokenOf(chainId, address)?.symbol;
+  const symbol = findToken(chainId, address)?.symbol;
   return (
     <>
       {symbol !== undefined && <>{symbol} </>}
@@ -106,14 +106,14 @@ function lasting<T>(path: string): T | undefined {
 }
 
 /** A chain that the organisation may use. */
-export function chainOf(chainId: number | undefined): Chain | undefined {
+export function findChain(chainId: number | undefined): Chain | undefined {
   const chains = lasting<Answers['listChains']>('/manage/v1/chains');
   return chains?.items.find((chain) => chain.chainId === chainId);
 }
 
 /** A token in which accounts may pay. */
-export function tokenOf(chainId: number | undefined, address: string): Token | undefined {
-  if (chainOf(chainId) === undefined) return undefined;
+export function findToken(chainId: number | undefined, address: string): Token | undefined {
+  if (findChain(chainId) === undefined) return undefined;
   const tokens = lasting<Answers['listFeeTokens']>(`/manage/v1/chains/${chainId}/tokens`);
   return tokens?.items.find((token) => token.address.toLowerCase() === address.toLowerCase());
 }

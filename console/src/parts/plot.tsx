@@ -26,7 +26,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
     if (current === null) return undefined;
     const layers = isStacked ? stacked(times, series) : series.map(({ values }) => [...values]).reverse();
     const drawn: UPlot.AlignedData = [times.map((at) => Date.parse(at) / 1000), ...layers];
-    const plot = new UPlot(optionsOf(current, { times, series, format, isStacked }), drawn, current);
+    const plot = new UPlot(plotOptions(current, { times, series, format, isStacked }), drawn, current);
     drawing.current = plot;
     const fit = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height }));
     fit.observe(current);
@@ -60,7 +60,7 @@ export function Plot({ title, unit, times, series, format, isStacked = true }: P
       <ul class="legend">
         {series.map((one, index) => (
           <li key={one.name}>
-            <Swatch tone={toneOf(one, index)} />
+            <Swatch tone={seriesTone(one, index)} />
             {one.name} <b>{format(one.values.reduce((sum, value) => sum + value, 0))}</b>
           </li>
         ))}
@@ -92,12 +92,12 @@ const wholeSteps = Array.from({ length: 12 }, (_, power) =>
   [1, 2, 5].map((digit) => digit * 10 ** power),
 ).flat();
 
-function optionsOf(
+function plotOptions(
   element: HTMLElement,
   { times, series, format, isStacked }: Omit<Props, 'title' | 'unit'>,
 ): UPlot.Options {
-  const secondsOf = (at = '') => Date.parse(at) / 1000;
-  const [first, last] = [secondsOf(times[0]), secondsOf(times.at(-1))];
+  const toSeconds = (at = '') => Date.parse(at) / 1000;
+  const [first, last] = [toSeconds(times[0]), toSeconds(times.at(-1))];
   const isOfDays = last - first >= 2 * daySeconds;
   const isOfMonths = (last - first) / Math.max(1, times.length - 1) > 27 * daySeconds;
   const isWhole = series.every(({ values }) => values.every(Number.isInteger));
@@ -124,7 +124,7 @@ function optionsOf(
         size: 34,
         ...(isOfMonths
           ? {
-              splits: times.map(secondsOf),
+              splits: times.map(toSeconds),
               values: ({ width }, ticks) => ticks.map(monthLabel(width / ticks.length)),
             }
           : { values: (_, ticks) => labelled(ticks, tickLabel(isOfDays)) }),
@@ -143,8 +143,8 @@ function optionsOf(
       ...series
         .map((one, index) => ({
           ...(isStacked
-            ? { fill: colour(toneOf(one, index)), width: 0, paths: bars }
-            : { stroke: colour(toneOf(one, index)), width: 2 }),
+            ? { fill: colour(seriesTone(one, index)), width: 0, paths: bars }
+            : { stroke: colour(seriesTone(one, index)), width: 2 }),
           points: { show: !isStacked && times.length === 1 },
         }))
         .reverse(),
@@ -222,7 +222,7 @@ function PlotSteps({
             <ul class="plain">
               {series.map((one, index) => (
                 <li key={one.name}>
-                  <Swatch tone={toneOf(one, index)} />
+                  <Swatch tone={seriesTone(one, index)} />
                   {one.name} <b>{format(one.values[step] ?? 0)}</b>
                 </li>
               ))}
@@ -239,7 +239,7 @@ function Swatch({ tone }: { readonly tone: string }) {
 }
 
 /** The name of its colour: of a series that is good or bad, or of its place. */
-function toneOf({ tone }: Series, index: number): string {
+function seriesTone({ tone }: Series, index: number): string {
   return tone ?? `tone-${index % 6}`;
 }
 
@@ -254,11 +254,11 @@ function tickLabel(isOfDays: boolean) {
   };
 }
 
-const leastMonthPixels = 64;
+const minMonthPixels = 64;
 
 /** Of months, which begin in UTC; where they have little room, only of some. */
 function monthLabel(pixels: number) {
-  const each = Math.max(1, Math.ceil(leastMonthPixels / pixels));
+  const each = Math.max(1, Math.ceil(minMonthPixels / pixels));
   return (seconds: number, index: number): string =>
     index % each === 0 ? new Date(seconds * 1000).toISOString().slice(0, 7) : '';
 }

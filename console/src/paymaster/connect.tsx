@@ -5,7 +5,7 @@ import { confirmed } from '../parts/confirmed.js';
 import { Copy, Snippet } from '../parts/copy.js';
 import { InView, OpenForm, Options } from '../parts/form.js';
 import { Card, Facts, Note } from '../parts/parts.js';
-import { apiKeyOf, type Known, type OfPaymaster } from '../paymasters.js';
+import { readApiKey, type Known, type OfPaymaster } from '../paymasters.js';
 import { snippets } from './snippets.js';
 
 /** How an application asks this paymaster: its address, and code to paste. */
@@ -28,7 +28,7 @@ export function Connection({
   readonly isShown?: boolean;
 }) {
   const { ask, forget, data: apiKey, error } = useAsked<string>();
-  const show = () => ask(() => apiKeyOf(object));
+  const show = () => ask(() => readApiKey(object));
   useEffect(() => void (isShown && show()), []);
   const url = `${location.origin}/api/v1/${chainId}/${apiKey ?? 'API_KEY'}`;
   return (

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { call, can, useLive } from '../api.js';
-import { OutcomeNote, useOutcome, valuesOf } from '../parts/form.js';
+import { OutcomeNote, useOutcome, readValues } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Badge, Card, Note, Shown, Table } from '../parts/parts.js';
-import { type Known, listOf, type OfPaymaster } from '../paymasters.js';
+import { type Known, listAllPages, type OfPaymaster } from '../paymasters.js';
 import type { Contract } from '../records.js';
 import { route } from '../route.js';
 import { ChangeForm } from './common-fields.js';
@@ -14,7 +14,7 @@ import { type Proposed, WouldRefuse } from './would-refuse.js';
 /** The contracts of a paymaster, and the methods that it pays for. */
 export function Contracts({ paymaster, onChanged }: OfPaymaster) {
   const { object } = paymaster;
-  const contracts = useLive(`contracts ${object}`, () => listOf('contracts', object));
+  const contracts = useLive(`contracts ${object}`, () => listAllPages('contracts', object));
   const reload = (): void => (contracts.reload(), onChanged());
   const { outcome, run } = useOutcome(reload);
   const { change } = route.value.query;
@@ -50,7 +50,7 @@ export function Contracts({ paymaster, onChanged }: OfPaymaster) {
                 ),
               },
               { name: 'Sponsored methods', of: ({ spec }) => spec.whitelistedMethods?.join(', ') || 'none' },
-              { name: 'Not sponsored', of: (contract) => othersOf(contract).join(', ') || 'none' },
+              { name: 'Not sponsored', of: (contract) => otherMethods(contract).join(', ') || 'none' },
               {
                 name: 'State',
                 of: ({ spec }) =>
@@ -59,7 +59,7 @@ export function Contracts({ paymaster, onChanged }: OfPaymaster) {
               can() && {
                 name: 'Change',
                 of: (contract) => (
-                  <Actions object={contract} verbs={verbsOf(contract, all, paymaster)} run={run} />
+                  <Actions object={contract} verbs={listVerbs(contract, all, paymaster)} run={run} />
                 ),
               },
             ]}
@@ -76,12 +76,12 @@ export function Contracts({ paymaster, onChanged }: OfPaymaster) {
   );
 }
 
-function othersOf({ spec, status: { methods = [] } }: Contract): readonly string[] {
+function otherMethods({ spec, status: { methods = [] } }: Contract): readonly string[] {
   return methods.filter((name) => !spec.whitelistedMethods?.includes(name));
 }
 
 /** Without an active contract a paymaster that does not deny pays for anything, which people do not expect of a pause. */
-function verbsOf(contract: Contract, all: readonly Contract[], paymaster: Known): Verbs {
+function listVerbs(contract: Contract, all: readonly Contract[], paymaster: Known): Verbs {
   const isLast = all.every((each) => each === contract || each.spec.active === false);
   const opens = isLast && contract.spec.active !== false && paymaster.defaultContractAction !== 'Deny';
   const says = opens
@@ -132,7 +132,7 @@ function ChangeContract({ contract, onDone }: { readonly contract: Contract; rea
       )}
       <div
         class="wide"
-        onInput={({ currentTarget }) => setChecked(checkedMethods(valuesOf(currentTarget.closest('form'))))}
+        onInput={({ currentTarget }) => setChecked(checkedMethods(readValues(currentTarget.closest('form'))))}
       >
         <MethodChoices
           // Signatures of overloads are in the spec alone.

@@ -4,7 +4,7 @@ import { ifSure } from '../parts/confirmed.js';
 import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Facts, Note } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 
 type Names = { readonly count: number; readonly names: readonly string[] };
 type Deletion = {
@@ -32,12 +32,12 @@ export function DeletePaymaster({
     ifSure(
       {
         title: `Delete “${object}”?`,
-        says: `With it end ${textOf(ends)}, for good.`,
+        says: `With it end ${describeEnds(ends)}, for good.`,
         button: 'Delete',
       },
       async () => {
         await call(path, { method: 'DELETE' });
-        leaveTo(hrefOf('paymaster'), `“${name}” is deleted.`);
+        leaveTo(pageHref('paymaster'), `“${name}” is deleted.`);
         return undefined;
       },
     );
@@ -49,7 +49,7 @@ export function DeletePaymaster({
         <>
           <Facts>
             {[
-              ['Ends with it', textOf(plan.ends)],
+              ['Ends with it', describeEnds(plan.ends)],
               [
                 'Stays, until it is removed from its manifests',
                 plan.stays.map(({ name, manager }) => `${name} (${manager})`).join(', ') || 'nothing',
@@ -69,7 +69,7 @@ export function DeletePaymaster({
   );
 }
 
-function textOf({ contracts, policies }: Deletion['ends']): string {
+function describeEnds({ contracts, policies }: Deletion['ends']): string {
   const lists = Object.entries({ contracts, policies }).filter(([, { count }]) => count > 0);
   const parts = lists.map(
     ([what, { count, names }]) =>

@@ -7,7 +7,7 @@ import { Snippet } from '../parts/copy.js';
 import { type Change, Field, InView, OpenForm, Options, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Note, Shown, Table, Time } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 import { snippets } from './snippets.js';
 
 type NamedKey = Answers['listPaymasterKeys']['items'][number];
@@ -31,7 +31,7 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
       async () => {
         const answer = await request(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' });
         if (made?.name === name) setMade(undefined);
-        return told(answer, `“${name}” is revoked: it is refused`);
+        return describeWhenServed(answer, `“${name}” is revoked: it is refused`);
       },
     );
   const replace = (key: NamedKey): Change =>
@@ -43,16 +43,16 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
       },
       async () => {
         const { name } = key;
-        const answer = await raised(object, key);
+        const answer = await raiseGeneration(object, key);
         setMade(await call<SecretKey>(`${path}/${encodeURIComponent(name)}`));
-        return told(answer, `“${name}” has a new key: the one before is refused`);
+        return describeWhenServed(answer, `“${name}” has a new key: the one before is refused`);
       },
     );
   return (
     <Card title="Keys by name">
       <p class="quiet">
         One for each program or partner. The apiKey, which has no name and none of these restrictions, is on
-        the page <a href={hrefOf('paymaster', { tab: 'connect' }, object)}>Connect</a>.
+        the page <a href={pageHref('paymaster', { tab: 'connect' }, object)}>Connect</a>.
       </p>
       <OutcomeNote outcome={outcome} />
       <OnceShown made={made} paymaster={paymaster} onCopied={() => setMade(undefined)} />
@@ -68,9 +68,9 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
             columns={[
               { name: 'Key', of: ({ name }) => <span class="whole">{name}</span>, by: ({ name }) => name },
               { name: 'Generation', isNumber: true, of: ({ generation }) => count(generation) },
-              { name: 'Expires', of: endOf, by: ({ expiresAt }) => expiresAt ?? undefined },
-              { name: 'Networks', of: ({ cidrs }) => networksOf(cidrs) },
-              { name: 'Rate limit', of: ({ rateLimit }) => rateOf(rateLimit) },
+              { name: 'Expires', of: renderExpiry, by: ({ expiresAt }) => expiresAt ?? undefined },
+              { name: 'Networks', of: ({ cidrs }) => formatNetworks(cidrs) },
+              { name: 'Rate limit', of: ({ rateLimit }) => formatRate(rateLimit) },
               { name: 'Campaign', of: ({ campaign }) => campaign ?? 'any' },
               { name: 'Fingerprint', of: ({ fingerprint }) => <code>{fingerprint}</code> },
               {
@@ -79,7 +79,7 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
                   <span class={mayChange ? 'actions whole' : ''}>
                     <a
                       class="button"
-                      href={hrefOf('activity', { paymasterId: paymaster.paymasterId, key: key.name })}
+                      href={pageHref('activity', { paymasterId: paymaster.paymasterId, key: key.name })}
                       aria-label={`Activity of ${key.name}`}
                     >
                       Activity
@@ -116,7 +116,7 @@ export function Keys({ paymaster }: { readonly paymaster: Known }) {
 }
 
 /** Gives a key the next generation. What somebody else has changed meanwhile is not overwritten. */
-async function raised(object: string, { name, generation }: NamedKey): Promise<Response> {
+async function raiseGeneration(object: string, { name, generation }: NamedKey): Promise<Response> {
   const path = `/manage/v1/paymasters/${object}`;
   const present = await request(path);
   const { data } = (await present.json()) as { readonly data: { readonly spec: Keyed } };
@@ -135,17 +135,17 @@ type Keyed = { readonly keys?: readonly { readonly name: string }[] };
 
 const periods: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
 
-function rateOf(rate: NamedKey['rateLimit']): string {
+function formatRate(rate: NamedKey['rateLimit']): string {
   if (rate === null) return 'none';
   return `${count(rate.requests)} ${periods[rate.perSeconds] ?? `in ${count(rate.perSeconds)} seconds`}`;
 }
 
-function networksOf(cidrs: NamedKey['cidrs']): string {
+function formatNetworks(cidrs: NamedKey['cidrs']): string {
   if (cidrs === null) return 'all';
   return cidrs.length === 0 ? 'none' : cidrs.join(', ');
 }
 
-function endOf({ expiresAt }: NamedKey) {
+function renderExpiry({ expiresAt }: NamedKey) {
   if (expiresAt === null) return 'never';
   return (
     <>
@@ -155,7 +155,7 @@ function endOf({ expiresAt }: NamedKey) {
 }
 
 /** A header says whether the servers are being told already; each hears of it within a second. */
-function told(answer: Response, says: string): string {
+function describeWhenServed(answer: Response, says: string): string {
   const isTold = answer.headers.get('x-programmed') === 'true';
   return `${says} ${isTold ? 'within a second.' : 'once the servers are told; Problems says what keeps them from it.'}`;
 }
@@ -186,7 +186,7 @@ function NewNamedKey({
         };
         const answer = await request(path, { method: 'POST', body });
         onMade(((await answer.json()) as { readonly data: SecretKey }).data);
-        return told(answer, `“${name}” is added: it is accepted`);
+        return describeWhenServed(answer, `“${name}” is added: it is accepted`);
       }}
     >
       <Field label="Name, e.g. web or partner-a" name="name" />

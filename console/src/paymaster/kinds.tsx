@@ -56,8 +56,8 @@ export const ruleKinds = {
       </>
     ),
     read: (values, { window }) => ({
-      from: instantOf(values['from'], window?.from),
-      until: instantOf(values['until'], window?.until),
+      from: parseLocalTime(values['from'], window?.from),
+      until: parseLocalTime(values['until'], window?.until),
       appliesTo: modesIn(values),
     }),
   },
@@ -145,7 +145,7 @@ export const ruleKinds = {
   },
 } as const satisfies Record<Spec['policyType'], RuleKind>;
 
-export function kindOf(policyType: Spec['policyType']): RuleKind {
+export function findRuleKind(policyType: Spec['policyType']): RuleKind {
   return ruleKinds[policyType];
 }
 
@@ -170,7 +170,7 @@ function TimeField({
 }
 
 /** What was not touched stays to the millisecond. */
-function instantOf(local: string | undefined, present: string | undefined): string | undefined {
+function parseLocalTime(local: string | undefined, present: string | undefined): string | undefined {
   if (!local) return undefined;
   return local === fieldTime(present) ? present : new Date(local).toISOString();
 }

@@ -61,16 +61,16 @@ export function ChangeLimit({
     next.threshold !== present.threshold;
   const isForgotten = next.cycle !== '' || (isOther && next.count === 'anew');
   /** As a merge patch. What is not changed is not sent, so that it keeps its owner. */
-  const changeOf = (values: Readonly<Record<string, string>>) => ({
+  const composePatch = (values: Readonly<Record<string, string>>) => ({
     ...(next.enforcement !== present.enforcement && { enforcement: next.enforcement }),
     spendingLimit: {
       ...patch,
       ...(next.count !== present.count && { keepCount: next.count === 'on' || null }),
-      ...(next.threshold !== '' && cyclePatchOf(values)),
+      ...(next.threshold !== '' && composeCyclePatch(values)),
     },
   });
   const proposed = (values: Readonly<Record<string, string>>): Proposed => {
-    const { spendingLimit: changed, ...others } = changeOf(values);
+    const { spendingLimit: changed, ...others } = composePatch(values);
     const members = Object.entries({ ...spendingLimit, ...changed }).filter(([, value]) => value !== null);
     return {
       kind: 'PaymasterPolicy',
@@ -84,7 +84,7 @@ export function ChangeLimit({
       onDone={onDone}
       beside={isStricter && <WouldRefuse proposed={proposed} />}
       send={async (values) => {
-        const body = { spec: changeOf(values) };
+        const body = { spec: composePatch(values) };
         const answer = await request(`/manage/v1/policies/${name}`, { method: 'PATCH', body });
         const { warnings = [] } = (await answer.json()) as { readonly warnings?: readonly string[] };
         const told = warnings.map((each) => ` ${each.charAt(0).toUpperCase()}${each.slice(1)}.`).join('');
@@ -151,12 +151,12 @@ function forgotten(limit: Limit | undefined): string {
   const says = 'The count begins anew with this change: ';
   if (limit === undefined || limit.used === null) return `${says}what was used is forgotten.`;
   const [used, reserved, most] = (['used', 'reserved', 'threshold'] as const).map((name) =>
-    figureOf(limit, name),
+    formatFigure(limit, name),
   );
   return `${says}${used} used and ${reserved} reserved of ${most} are forgotten.`;
 }
 
-export function figureOf(
+export function formatFigure(
   { rendered, ...exact }: Limit,
   name: 'threshold' | 'used' | 'reserved' | 'remaining',
 ): string {
@@ -198,14 +198,14 @@ export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; rea
       beside={
         <WouldRefuse
           proposed={(values) => {
-            const { object, spec } = newLimitOf(paymaster.object, values);
+            const { object, spec } = composeLimit(paymaster.object, values);
             return { kind: 'PaymasterPolicy', name: object, spec };
           }}
         />
       }
       send={async (values) => {
         const { name = '', threshold = '', perOperation = '' } = values;
-        await create(newLimitOf(paymaster.object, values));
+        await create(composeLimit(paymaster.object, values));
         return threshold === ''
           ? `The limit “${name}” refuses an operation that may cost more than ${perOperation}.`
           : `The limit “${name}” counts from now on.`;
@@ -217,12 +217,12 @@ export function NewLimit({ paymaster, onDone }: { readonly paymaster: Known; rea
 }
 
 /** Of what {@link LimitFields} send. */
-export function newLimitOf(paymaster: string, values: Values) {
+export function composeLimit(paymaster: string, values: Values) {
   const { scope, thresholdType, threshold = '', perOperation = '' } = values;
   const spendingLimit = {
     scope,
     thresholdType,
-    ...(threshold !== '' && { threshold, ...cycleOf(values) }),
+    ...(threshold !== '' && { threshold, ...composeCycle(values) }),
     ...(perOperation !== '' && { perOperation }),
   };
   return newPolicyOf(paymaster, 'PAYMASTER_SA_LIMIT', values, { spendingLimit });
@@ -305,7 +305,7 @@ function CycleFields({
 }
 
 /** The member of a limit that says so, of what {@link CycleFields} send. */
-function cycleOf({ cycle = '', value, timeZone }: Readonly<Record<string, string>>): object {
+function composeCycle({ cycle = '', value, timeZone }: Readonly<Record<string, string>>): object {
   if (cycle === '') return {};
   if (cycle === 'never') return { never: {} };
   if (cycle === 'days' || cycle === 'hours')
@@ -314,8 +314,8 @@ function cycleOf({ cycle = '', value, timeZone }: Readonly<Record<string, string
 }
 
 /** The same as a merge patch, which takes the former cycle and its begin away. */
-function cyclePatchOf(values: Readonly<Record<string, string>>): object {
-  const next = cycleOf(values);
+function composeCyclePatch(values: Readonly<Record<string, string>>): object {
+  const next = composeCycle(values);
   if (Object.keys(next).length === 0) return {};
   return { ...noCycle, ...next };
 }

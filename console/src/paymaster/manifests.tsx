@@ -1,7 +1,7 @@
 import { askMe, useLive } from '../api.js';
 import { Snippet } from '../parts/copy.js';
 import { Card, Shown } from '../parts/parts.js';
-import { type Known, listOf } from '../paymasters.js';
+import { type Known, listAllPages } from '../paymasters.js';
 import type { Objects } from '../records.js';
 
 const kinds = [
@@ -18,11 +18,11 @@ export function Manifests({ paymaster: { object } }: { readonly paymaster: Known
     const { organisation } = await askMe();
     const lists = await Promise.all(
       kinds.map(async ([kind, noun]) => {
-        const all = await listOf(noun, noun === 'paymasters' ? undefined : object);
+        const all = await listAllPages(noun, noun === 'paymasters' ? undefined : object);
         return all
           .filter((each): each is Written => 'labels' in each)
           .filter(({ name }) => noun !== 'paymasters' || name === object)
-          .map((each) => documentOf(kind, organisation.namespace, each));
+          .map((each) => renderManifest(kind, organisation.namespace, each));
       }),
     );
     return lists.flat().join('\n---\n');
@@ -37,9 +37,9 @@ export function Manifests({ paymaster: { object } }: { readonly paymaster: Known
   );
 }
 
-function documentOf(kind: string, namespace: string, { name, labels, spec }: Written): string {
+function renderManifest(kind: string, namespace: string, { name, labels, spec }: Written): string {
   const hasLabels = Object.keys(labels).length > 0;
-  return yamlOf({
+  return renderYaml({
     apiVersion: 'paymasters.dev/v1alpha1',
     kind,
     metadata: { name, namespace, ...(hasLabels && { labels }) },
@@ -50,20 +50,20 @@ function documentOf(kind: string, namespace: string, { name, labels, spec }: Wri
 type Value = string | number | boolean | null | readonly Value[] | { readonly [member: string]: Value };
 
 /** Of JSON, as kubectl reads it. Every text has quotes unless no reader of YAML could take it as anything else. */
-function yamlOf(value: object): string {
-  return linesOf(value as Value, '').join('\n');
+function renderYaml(value: object): string {
+  return renderLines(value as Value, '').join('\n');
 }
 
-function linesOf(value: Value, indent: string): readonly string[] {
+function renderLines(value: Value, indent: string): readonly string[] {
   if (Array.isArray(value)) {
     return (value as readonly Value[]).flatMap((each) => {
-      const [first = '', ...rest] = isBranch(each) ? linesOf(each, `${indent}  `) : [leaf(each)];
+      const [first = '', ...rest] = isBranch(each) ? renderLines(each, `${indent}  `) : [leaf(each)];
       return [`${indent}- ${first.trimStart()}`, ...rest];
     });
   }
   return Object.entries(value as object).flatMap(([name, each]: [string, Value]) => {
     const key = `${indent}${leaf(name)}:`;
-    return isBranch(each) ? [key, ...linesOf(each, `${indent}  `)] : [`${key} ${leaf(each)}`];
+    return isBranch(each) ? [key, ...renderLines(each, `${indent}  `)] : [`${key} ${leaf(each)}`];
   });
 }
 

@@ -4,12 +4,12 @@ import { call, can, useLive } from '../api.js';
 import { coins, dollars } from '../format.js';
 import { Field, OpenForm, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Funds } from '../parts/funds.js';
-import { chainOf, OnChain } from '../parts/on-chain.js';
+import { findChain, OnChain } from '../parts/on-chain.js';
 import { Card, Facts, Shown, Tile, Time } from '../parts/parts.js';
 import type { Known, OfPaymaster } from '../paymasters.js';
 import { startOfDay, startOfMonth, usageOf } from '../range.js';
 import type { Usage } from '../records.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 
 /** What a paymaster has spent, which accounts pay for it, and for how long they last. */
 export function Money({ paymaster, onChanged }: OfPaymaster) {
@@ -28,7 +28,7 @@ export function Money({ paymaster, onChanged }: OfPaymaster) {
           label="By method, account or key"
           value="All money"
           note="of any month, with its statement and CSV"
-          href={hrefOf('money', { paymasterId, by: 'method' })}
+          href={pageHref('money', { paymasterId, by: 'method' })}
         />
       </div>
       <Card title="Accounts that pay">
@@ -61,7 +61,9 @@ function Spent({
   return (
     <Tile
       label={label}
-      value={usage === undefined ? '…' : `${coins(row?.spent ?? '0')} ${chainOf(chainId)?.symbol ?? 'coins'}`}
+      value={
+        usage === undefined ? '…' : `${coins(row?.spent ?? '0')} ${findChain(chainId)?.symbol ?? 'coins'}`
+      }
       note={typeof usd === 'string' ? `${dollars(usd)} US dollars` : ''}
     />
   );
@@ -93,7 +95,7 @@ function Funding({ paymaster, onDone }: { readonly paymaster: Known; readonly on
   const byWallet = async (wallet: Wallet): Promise<string> => {
     const [address = ''] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
     const { message } = await newMessage();
-    const signature = await wallet.request({ method: 'personal_sign', params: [hexOf(message), address] });
+    const signature = await wallet.request({ method: 'personal_sign', params: [toHex(message), address] });
     return set(address, String(signature));
   };
   const wallet = injected();
@@ -155,6 +157,6 @@ function Funding({ paymaster, onDone }: { readonly paymaster: Known; readonly on
   );
 }
 
-function hexOf(text: string): string {
+function toHex(text: string): string {
   return `0x${[...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }

@@ -3,7 +3,7 @@ import { useLive } from '../api.js';
 import { FormContext, useEntered, type Values } from '../parts/form-facts.js';
 import { Boxes, Field, Labelled, OpenForm } from '../parts/form.js';
 import { type Choice, Note, Select } from '../parts/parts.js';
-import { type Known, listOf } from '../paymasters.js';
+import { type Known, listAllPages } from '../paymasters.js';
 import { choose, route } from '../route.js';
 import { create, objectName } from './create-object.js';
 
@@ -24,7 +24,7 @@ export function NewContract({
       {...(register !== undefined && { onClose: () => choose({ register: undefined }) })}
       onDone={onDone}
       send={async (values) => {
-        const contract = newContractOf(paymaster.object, values);
+        const contract = composeContract(paymaster.object, values);
         await create(contract);
         return `Calls of ${contract.spec.whitelistedMethods.join(', ') || 'no method'} are paid for.`;
       }}
@@ -35,7 +35,7 @@ export function NewContract({
 }
 
 /** Of what {@link ContractFields} send. */
-export function newContractOf(paymaster: string, values: Values) {
+export function composeContract(paymaster: string, values: Values) {
   const { name = '', address, abi } = values;
   const whitelistedMethods = checkedMethods(values);
   const spec = { paymasterRef: { name: paymaster }, name, address, abi, whitelistedMethods };
@@ -51,7 +51,7 @@ export function ContractFields({ register }: { readonly register?: string | unde
   const [found, setFound] = useState<readonly Compiled[]>([]);
   const [fault, setFault] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
-  const { data: all = [] } = useLive('contracts', () => listOf('contracts'));
+  const { data: all = [] } = useLive('contracts', () => listAllPages('contracts'));
   const others = [...new Map(all.map(({ spec }) => [spec.address.toLowerCase(), spec])).values()];
 
   /** As somebody would type it. */
@@ -139,7 +139,7 @@ export function ContractFields({ register }: { readonly register?: string | unde
           />
         )}
       </Labelled>
-      <MethodChoices methods={methodsOf(abi)} empty="Give the ABI first." />
+      <MethodChoices methods={listMethods(abi)} empty="Give the ABI first." />
     </>
   );
 }
@@ -175,12 +175,12 @@ function within(value: unknown, name: string, levels: number): readonly Compiled
       .filter(([, each]) => typeof each === 'object' && !Array.isArray(each))
       // `File.sol:Name` in some of them.
       .flatMap(([key, each]) => within(each, key.split(':').at(-1) ?? key, levels - 1))
-      .filter(({ abi: found }) => methodsOf(found).length > 0)
+      .filter(({ abi: found }) => listMethods(found).length > 0)
   );
 }
 
 /** Those that a transaction may call. The server judges the ABI; this lists what there is to choose. */
-export function methodsOf(abi: string): readonly string[] {
+export function listMethods(abi: string): readonly string[] {
   try {
     const entries = JSON.parse(abi) as readonly { type?: string; name?: string; stateMutability?: string }[];
     const names = entries.flatMap(({ type, name, stateMutability = '' }) =>

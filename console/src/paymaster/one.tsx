@@ -1,10 +1,10 @@
 import type { ComponentType } from 'preact';
 import { can } from '../api.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { chainOf, OnChain } from '../parts/on-chain.js';
+import { findChain, OnChain } from '../parts/on-chain.js';
 import { Note } from '../parts/parts.js';
 import type { OfPaymaster } from '../paymasters.js';
-import { hrefOf, route } from '../route.js';
+import { pageHref, route } from '../route.js';
 import { Connect } from './connect.js';
 import { Contracts } from './contracts.js';
 import { DeletePaymaster } from './delete.js';
@@ -28,7 +28,7 @@ const tabs: Readonly<Record<string, Tab>> = {
 
 export function OnePaymaster({ paymaster, onChanged }: OfPaymaster) {
   const { object, name, chainId, version, open, down, isSuspended, managers } = paymaster;
-  const chain = chainOf(chainId);
+  const chain = findChain(chainId);
   const address = chain?.versions.find((each) => each.version === version)?.address;
   const { tab = '' } = route.value.query;
   const shown = Object.hasOwn(tabs, tab) ? tab : 'rules';
@@ -38,7 +38,7 @@ export function OnePaymaster({ paymaster, onChanged }: OfPaymaster) {
     <>
       <section class="head" aria-label="State">
         <p class="quiet">
-          <a href={hrefOf('paymaster')}>Paymasters</a>
+          <a href={pageHref('paymaster')}>Paymasters</a>
         </p>
         <div class="top">
           <h1>{name}</h1>
@@ -67,7 +67,7 @@ export function OnePaymaster({ paymaster, onChanged }: OfPaymaster) {
         {Object.entries(tabs).map(([path, { title }]) => (
           <a
             key={path}
-            href={hrefOf('paymaster', { tab: path === 'rules' ? undefined : path }, object)}
+            href={pageHref('paymaster', { tab: path === 'rules' ? undefined : path }, object)}
             {...(path === shown ? { 'aria-current': 'page' as const } : {})}
           >
             {title}

@@ -2,12 +2,12 @@ import type { Answers } from '../answers.js';
 import { call, can, useLive } from '../api.js';
 import { type Owners, useProblems } from '../pages/problems.js';
 import { OutcomeNote, useOutcome } from '../parts/form.js';
-import { chainOf } from '../parts/on-chain.js';
+import { findChain } from '../parts/on-chain.js';
 import { Card, Coins, Table } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
 import { startOfDay, usageOf } from '../range.js';
 import type { Limit } from '../records.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 import { Meter } from './objects.js';
 import { usedShare } from './rules.js';
 import { State, Suspension } from './suspension.js';
@@ -30,8 +30,8 @@ export function PaymasterTable({
     if (usage.data === undefined) return undefined;
     return usage.data.items.find(({ group }) => group === paymasterId)?.spent ?? '0';
   };
-  const countOf = ({ object }: Known) =>
-    problemsOf(object, problems.data?.items ?? [], problems.data?.owners);
+  const problemCount = ({ object }: Known) =>
+    countProblems(object, problems.data?.items ?? [], problems.data?.owners);
   return (
     <Card title="Paymasters of this organisation">
       <OutcomeNote outcome={outcome} />
@@ -43,7 +43,7 @@ export function PaymasterTable({
           {
             name: 'Paymaster',
             of: ({ object, name }) => (
-              <a class="row-link" href={hrefOf('paymaster', {}, object)}>
+              <a class="row-link" href={pageHref('paymaster', {}, object)}>
                 {name}
               </a>
             ),
@@ -56,8 +56,8 @@ export function PaymasterTable({
           },
           {
             name: 'Chain',
-            of: (one) => chainOf(one.chainId)?.name ?? one.chainId,
-            by: (one) => chainOf(one.chainId)?.name ?? String(one.chainId),
+            of: (one) => findChain(one.chainId)?.name ?? one.chainId,
+            by: (one) => findChain(one.chainId)?.name ?? String(one.chainId),
           },
           {
             name: 'Spent today (UTC)',
@@ -67,7 +67,7 @@ export function PaymasterTable({
               return (
                 spent !== undefined && (
                   <>
-                    <Coins>{spent}</Coins> {chainOf(one.chainId)?.symbol}
+                    <Coins>{spent}</Coins> {findChain(one.chainId)?.symbol}
                   </>
                 )
               );
@@ -77,16 +77,16 @@ export function PaymasterTable({
           {
             name: 'Nearest limit',
             of: (one) => <Nearest limits={limits.data ?? []} of={one} />,
-            by: (one) => nearestOf(limits.data ?? [], one)?.share,
+            by: (one) => findNearestLimit(limits.data ?? [], one)?.share,
           },
           {
             name: 'Problems',
             isNumber: true,
             of: (one) => {
-              const count = countOf(one);
-              return count === 0 ? null : <a href={hrefOf('problems')}>{count}</a>;
+              const count = problemCount(one);
+              return count === 0 ? null : <a href={pageHref('problems')}>{count}</a>;
             },
-            by: countOf,
+            by: problemCount,
           },
           can('stop') && {
             name: 'Change',
@@ -98,7 +98,7 @@ export function PaymasterTable({
   );
 }
 
-function nearestOf(limits: readonly Limit[], { paymasterId }: Known) {
+function findNearestLimit(limits: readonly Limit[], { paymasterId }: Known) {
   const known = limits
     .filter((limit) => limit.paymasterId === paymasterId)
     .map((limit) => ({ name: limit.name, share: usedShare(limit) }))
@@ -107,7 +107,7 @@ function nearestOf(limits: readonly Limit[], { paymasterId }: Known) {
 }
 
 function Nearest({ limits, of }: { readonly limits: readonly Limit[]; readonly of: Known }) {
-  const nearest = nearestOf(limits, of);
+  const nearest = findNearestLimit(limits, of);
   if (nearest === undefined) return <span class="quiet">no shared limit</span>;
   return (
     <>
@@ -119,6 +119,6 @@ function Nearest({ limits, of }: { readonly limits: readonly Limit[]; readonly o
 type Items = NonNullable<ReturnType<typeof useProblems>['data']>['items'];
 
 /** Problems of the paymaster itself and of what belongs to it, without notes, which may be intended. */
-function problemsOf(object: string, items: Items, owners: Owners | undefined): number {
+function countProblems(object: string, items: Items, owners: Owners | undefined): number {
   return items.filter((each) => each.severity !== 'note' && owners?.(each) === object).length;
 }

@@ -8,7 +8,7 @@ import type { Policy } from '../records.js';
 import { choose, route } from '../route.js';
 import { ChangeForm, CommonFields } from './common-fields.js';
 import { create, newPolicyOf } from './create-object.js';
-import { kindOf, type RuleKind, ruleKinds } from './kinds.js';
+import { findRuleKind, type RuleKind, ruleKinds } from './kinds.js';
 
 type Spec = Policy['spec'];
 type PolicyType = Spec['policyType'];
@@ -33,7 +33,7 @@ export function NewRule({ paymaster, onDone }: { readonly paymaster: Known; read
       onDone={onDone}
       send={async (values) => {
         const { name = '', kind: type } = values;
-        const rule = newRuleOf(paymaster.object, type as PolicyType, values);
+        const rule = composeRule(paymaster.object, type as PolicyType, values);
         await create(rule);
         const done = `“${name}” decides from now on.`;
         if (type !== 'WEBHOOK') return done;
@@ -49,14 +49,14 @@ export function NewRule({ paymaster, onDone }: { readonly paymaster: Known; read
 }
 
 /** Of what the fields of the kind send. */
-export function newRuleOf(paymaster: string, policyType: PolicyType, values: Values) {
-  const { member, read } = kindOf(policyType);
+export function composeRule(paymaster: string, policyType: PolicyType, values: Values) {
+  const { member, read } = findRuleKind(policyType);
   return newPolicyOf(paymaster, policyType, values, { [member]: read?.(values, {}) });
 }
 
 function RuleFields({ first }: { readonly first: PolicyType }) {
   const [type, setType] = useState(first);
-  const kind = kindOf(type);
+  const kind = findRuleKind(type);
   return (
     <>
       <Options
@@ -78,13 +78,13 @@ function RuleFields({ first }: { readonly first: PolicyType }) {
 /** Changes a policy of any kind but a limit. What is not changed is not sent, so that it keeps its owner. */
 export function ChangeRule({ policy, onDone }: { readonly policy: Policy; readonly onDone: () => void }) {
   const { name, spec } = policy;
-  const kind = kindOf(spec.policyType);
+  const kind = findRuleKind(spec.policyType);
   return (
     <ChangeForm
       of={policy}
       onDone={onDone}
       send={async (values) => {
-        const patch = patchOf(spec, kind, values);
+        const patch = composePatch(spec, kind, values);
         if (Object.keys(patch).length === 0) throw new Mistake('Nothing is changed yet.', []);
         await call(`/manage/v1/policies/${name}`, { method: 'PATCH', body: { spec: patch } });
         return `“${spec.name}” is changed.`;
@@ -105,7 +105,7 @@ const defaults: Readonly<Record<string, unknown>> = {
 };
 
 /** A merge patch of the members that the form says otherwise than the policy. */
-function patchOf(spec: Spec, kind: RuleKind, values: Values): object {
+function composePatch(spec: Spec, kind: RuleKind, values: Values): object {
   const { campaign, enforcement } = values;
   const settings = Object(spec[kind.member]) as Readonly<Record<string, unknown>>;
   const inner = differences(settings, kind.read?.(values, spec) ?? {});

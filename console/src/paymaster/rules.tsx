@@ -4,12 +4,12 @@ import { call, can, type Live, useLive } from '../api.js';
 import { amounts, words } from '../format.js';
 import { type Change, Labelled, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Shown, Table, Time } from '../parts/parts.js';
-import { type Known, listOf } from '../paymasters.js';
+import { type Known, listAllPages } from '../paymasters.js';
 import type { Limit, Policy, Rule } from '../records.js';
-import { hrefOf, route } from '../route.js';
-import { kindOf, ruleKinds } from './kinds.js';
+import { pageHref, route } from '../route.js';
+import { findRuleKind, ruleKinds } from './kinds.js';
 import { units } from './limit-words.js';
-import { ChangeLimit, figureOf, NewLimit } from './limit.js';
+import { ChangeLimit, formatFigure, NewLimit } from './limit.js';
 import { Actions, Meter, type Verbs } from './objects.js';
 import { ChangeRule, NewRule, tested } from './rule-form.js';
 
@@ -36,14 +36,14 @@ export function Rules({ paymaster }: { readonly paymaster: Known }) {
     const query = new URLSearchParams({ paymasterId, ...asked });
     return (await call<Answers['getLimits']>(`/manage/v1/limits?${query}`)).items;
   });
-  const policies = useLive(`policies ${object}`, () => listOf('policies', object));
+  const policies = useLive(`policies ${object}`, () => listAllPages('policies', object));
   const reload = (): void => [rules, limits, policies].forEach((each) => each.reload());
   const { outcome, run } = useOutcome(reload);
   const error = rules.error ?? policies.error;
   const all: Live<readonly Row[]> = {
     reload,
     ...(error !== undefined && { error }),
-    ...(policies.data && rules.data && { data: rowsOf(policies.data, rules.data, limits.data ?? []) }),
+    ...(policies.data && rules.data && { data: listRows(policies.data, rules.data, limits.data ?? []) }),
   };
   return (
     <Card
@@ -127,15 +127,15 @@ function RuleTable({
               {saidBy(row).map((sentence, index) => (
                 <div key={index}>{amounts(sentence)}</div>
               ))}
-              {modesOf(row)}
+              {renderModes(row)}
             </>
           ),
         },
-        { name: 'Used', of: usedOf, by: ({ limit }) => limit && usedShare(limit) },
+        { name: 'Used', of: renderUsed, by: ({ limit }) => limit && usedShare(limit) },
         {
           name: 'Left',
           isNumber: true,
-          of: ({ limit }) => limit && leftOf(limit),
+          of: ({ limit }) => limit && formatLeft(limit),
         },
         {
           name: 'Resets',
@@ -146,13 +146,13 @@ function RuleTable({
           },
           by: ({ limit }) => limit?.resetsAt ?? undefined,
         },
-        { name: 'State', of: stateOf },
+        { name: 'State', of: renderState },
         can() && {
           name: 'Change',
           of: ({ policy, policyType }) =>
             policy === undefined ? (
               policyType === 'CONTRACTS' && (
-                <a href={hrefOf('paymaster', { tab: 'contracts' }, route.value.id)}>Contracts</a>
+                <a href={pageHref('paymaster', { tab: 'contracts' }, route.value.id)}>Contracts</a>
               )
             ) : (
               <Actions object={policy} verbs={verbs} run={run}>
@@ -175,7 +175,7 @@ function RuleTable({
 
 function Name({ name, policyType, campaign, policy }: Row) {
   const title = Object.hasOwn(ruleKinds, policyType)
-    ? kindOf(policyType as Policy['spec']['policyType']).title
+    ? findRuleKind(policyType as Policy['spec']['policyType']).title
     : words(policyType);
   const more = [
     title !== name && title,
@@ -189,26 +189,26 @@ function Name({ name, policyType, campaign, policy }: Row) {
   );
 }
 
-function usedOf({ name, limit }: Row) {
+function renderUsed({ name, limit }: Row) {
   if (limit === undefined) return null;
   const share = usedShare(limit);
   if (share === undefined) return <span class="quiet">by account</span>;
-  const reserved = figureOf(limit, 'reserved');
+  const reserved = formatFigure(limit, 'reserved');
   return (
     <>
-      {figureOf(limit, 'used')}
+      {formatFigure(limit, 'used')}
       {reserved !== '0' && <span class="quiet"> and {reserved} reserved</span>}{' '}
       <Meter share={share} name={name} />
     </>
   );
 }
 
-function leftOf(limit: Limit): string | undefined {
+function formatLeft(limit: Limit): string | undefined {
   if (limit.remaining === null) return undefined;
-  return `${figureOf(limit, 'remaining')} ${units[limit.unit] ?? words(limit.unit)}`;
+  return `${formatFigure(limit, 'remaining')} ${units[limit.unit] ?? words(limit.unit)}`;
 }
 
-function stateOf({ policy, rules }: Row) {
+function renderState({ policy, rules }: Row) {
   if (policy?.spec.active === false) return <Badge>paused</Badge>;
   const isShadow = [policy?.spec, ...rules].some((each) => each?.enforcement === 'Shadow');
   const refuses = rules.some(({ verdict }) => verdict === 'refuse');
@@ -217,7 +217,7 @@ function stateOf({ policy, rules }: Row) {
 }
 
 /** Most rules judge what is sponsored; the others say so. */
-function modesOf({ rules }: Row) {
+function renderModes({ rules }: Row) {
   const modes = new Set(rules.flatMap(({ appliesTo }) => appliesTo));
   if (!modes.has('ERC20')) return null;
   return (
@@ -237,22 +237,22 @@ export type Row = {
 };
 
 /** What decides besides policies first, then policies by their kind. */
-function rowsOf(
+function listRows(
   policies: readonly Policy[],
   rules: readonly Rule[],
   limits: readonly Limit[],
 ): readonly Row[] {
-  const limitOf = (id: string | undefined) => limits.find(({ policy }) => policy === id);
+  const findLimit = (id: string | undefined) => limits.find(({ policy }) => policy === id);
   const ofPolicies = policies.map((policy): Row => {
     const { name, policyType, campaign } = policy.spec;
-    const own = rules.filter((rule) => isOf(rule, policy));
-    return { name, policyType, campaign, policy, rules: own, limit: limitOf(policy.id) };
+    const own = rules.filter((rule) => belongsToPolicy(rule, policy));
+    return { name, policyType, campaign, policy, rules: own, limit: findLimit(policy.id) };
   });
   const owned = new Set(ofPolicies.flatMap((row) => row.rules));
   const others = rules.filter((rule) => !owned.has(rule));
   const kinds = Object.keys(ruleKinds);
   return [
-    ...others.map((rule): Row => ({ ...rule, rules: [rule], limit: limitOf(rule.policyId) })),
+    ...others.map((rule): Row => ({ ...rule, rules: [rule], limit: findLimit(rule.policyId) })),
     ...ofPolicies.toSorted((a, b) => kinds.indexOf(a.policyType) - kinds.indexOf(b.policyType)),
   ];
 }
@@ -261,7 +261,7 @@ function rowsOf(
  * The API answers all policies of some kinds as one rule, without an id. A policy that was never valid is known by the name of the rule that
  * refuses because of it.
  */
-function isOf({ policyId, policyType, name, campaign }: Rule, { id, spec }: Policy): boolean {
+function belongsToPolicy({ policyId, policyType, name, campaign }: Rule, { id, spec }: Policy): boolean {
   if (policyId !== undefined) return policyId === id;
   if (spec.active === false) return false;
   if (policyType === 'INVALID_POLICY') return name === spec.name;
@@ -272,7 +272,7 @@ function isOf({ policyId, policyType, name, campaign }: Rule, { id, spec }: Poli
 function saidBy({ policy, rules, limit }: Row): readonly string[] {
   // Its figures have columns of their own.
   if (policy !== undefined && (limit !== undefined || rules.length === 0))
-    return [kindOf(policy.spec.policyType).says(policy.spec)];
+    return [findRuleKind(policy.spec.policyType).says(policy.spec)];
   return rules.map(({ says }) => says);
 }
 

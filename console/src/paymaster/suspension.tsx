@@ -2,7 +2,7 @@ import { call, can } from '../api.js';
 import { ifSure } from '../parts/confirmed.js';
 import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Table } from '../parts/parts.js';
-import { type Known, labelOf } from '../paymasters.js';
+import { type Known, formatLabel } from '../paymasters.js';
 
 /** What a token sees that may stop paymasters and not read them. */
 export function Stoppable({
@@ -50,7 +50,7 @@ export function Suspension({
   const change = (verb: string) => call(`/manage/v1/paymasters/${object}/${verb}`, { method: 'POST' });
   const suspend = ifSure(
     {
-      title: `Suspend ${labelOf(paymaster)}?`,
+      title: `Suspend ${formatLabel(paymaster)}?`,
       says: `It sponsors nothing until ${can() ? 'it is resumed' : 'somebody resumes it, which needs the scope write'}: every request of a wallet is refused. What is signed already stays valid.`,
       button: 'Suspend',
     },
@@ -64,7 +64,7 @@ export function Suspension({
   );
   const resume = ifSure(
     {
-      title: `Resume ${labelOf(paymaster)}?`,
+      title: `Resume ${formatLabel(paymaster)}?`,
       says: 'It sponsors again, within its policies and limits.',
       button: 'Resume',
     },
@@ -79,7 +79,7 @@ export function Suspension({
       type="button"
       class={isSuspended ? '' : 'danger'}
       onClick={() => void run(isSuspended ? resume : suspend)}
-      aria-label={`${isSuspended ? 'Resume' : 'Suspend'} ${labelOf(paymaster)}`}
+      aria-label={`${isSuspended ? 'Resume' : 'Suspend'} ${formatLabel(paymaster)}`}
     >
       {isSuspended ? 'Resume' : 'Suspend'}
     </button>

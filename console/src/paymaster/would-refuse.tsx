@@ -3,10 +3,10 @@ import type { Answers } from '../answers.js';
 import { askMe, call, useAsked } from '../api.js';
 import { count, words } from '../format.js';
 import { Caveats, proposal } from '../judged.js';
-import { InView, valuesOf } from '../parts/form.js';
+import { InView, readValues } from '../parts/form.js';
 import { Hex, Note, Table, Time } from '../parts/parts.js';
-import { rangeOf } from '../range.js';
-import { hrefOf } from '../route.js';
+import { findRange } from '../range.js';
+import { pageHref } from '../route.js';
 
 type Answer = Answers['whatIf'];
 type Example = Answer['wouldBeRefused']['examples'][number];
@@ -18,7 +18,7 @@ export type Proposed = {
   readonly spec: object;
 };
 
-const mostAccounts = 5;
+const maxAccounts = 5;
 
 /** Beside “Save” of a form that refuses more than now: what that would have refused in the last week, and whom first. */
 export function WouldRefuse({
@@ -35,25 +35,25 @@ export function WouldRefuse({
     return () => form?.removeEventListener('input', forget);
   }, []);
 
-  async function resourceOf(): Promise<object> {
+  async function composeResource(): Promise<object> {
     const { organisation } = await askMe();
-    const { kind, name, spec } = proposed(valuesOf(button.current?.form));
+    const { kind, name, spec } = proposed(readValues(button.current?.form));
     const metadata = { name, namespace: organisation.name };
     return { apiVersion: 'paymasters.dev/v1alpha1', kind, metadata, spec };
   }
 
   async function judged(): Promise<Answer> {
     const body = {
-      from: rangeOf('7d').from,
+      from: findRange('7d').from,
       to: new Date().toISOString(),
-      resources: [await resourceOf()],
+      resources: [await composeResource()],
     };
     return call<Answer>('/manage/v1/what-if', { method: 'POST', body });
   }
 
   async function lead(): Promise<void> {
-    proposal.value = JSON.stringify(await resourceOf(), undefined, 2);
-    location.hash = hrefOf('what-if');
+    proposal.value = JSON.stringify(await composeResource(), undefined, 2);
+    location.hash = pageHref('what-if');
   }
 
   return (
@@ -83,7 +83,7 @@ export function WouldRefuse({
 function Refusals({ answer }: { readonly answer: Answer }) {
   const { judged, stillSigned, wouldBeRefused, unknown } = answer;
   const signed = stillSigned + wouldBeRefused.count;
-  const first = firstOf(wouldBeRefused.examples);
+  const first = firstPerSender(wouldBeRefused.examples);
   return (
     <>
       <Note kind={wouldBeRefused.count > 0 ? 'warn' : 'done'}>
@@ -101,7 +101,7 @@ function Refusals({ answer }: { readonly answer: Answer }) {
             {
               name: 'Account that meets it first',
               of: ({ sender }) => (
-                <a href={hrefOf('activity', { range: '7d', search: sender })}>
+                <a href={pageHref('activity', { range: '7d', search: sender })}>
                   <Hex>{sender}</Hex>
                 </a>
               ),
@@ -109,8 +109,8 @@ function Refusals({ answer }: { readonly answer: Answer }) {
             {
               name: 'When',
               of: ({ decision }) => (
-                <a href={hrefOf('activity', {}, decision)}>
-                  <Time>{timeOf(decision)}</Time>
+                <a href={pageHref('activity', {}, decision)}>
+                  <Time>{formatIdTime(decision)}</Time>
                 </a>
               ),
             },
@@ -124,14 +124,14 @@ function Refusals({ answer }: { readonly answer: Answer }) {
 }
 
 /** The first refusal of each account, in the order of time, which ids are in. */
-function firstOf(examples: readonly Example[]): readonly Example[] {
+function firstPerSender(examples: readonly Example[]): readonly Example[] {
   const inTime = examples.toSorted((a, b) => (a.decision < b.decision ? -1 : 1));
   const bySender = new Map<string, Example>();
   for (const each of inTime) if (!bySender.has(each.sender)) bySender.set(each.sender, each);
-  return [...bySender.values()].slice(0, mostAccounts);
+  return [...bySender.values()].slice(0, maxAccounts);
 }
 
 /** An id begins with its milliseconds since 1970 (UUID of version 7). */
-function timeOf(id: string): string {
+function formatIdTime(id: string): string {
   return new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toISOString();
 }

@@ -5,9 +5,9 @@ import { Snippet } from '../parts/copy.js';
 import { InView, type Said } from '../parts/form.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Card, Note, Prose } from '../parts/parts.js';
-import { type Known, listOf } from '../paymasters.js';
+import { type Known, listAllPages } from '../paymasters.js';
 import type { Explanation, TracedDecision } from '../records.js';
-import { fixOf, sentenceOf, toldOf } from './sentences.js';
+import { findFix, describeRefusal, nameRefused } from './sentences.js';
 
 /** Why it was refused, what to do, the form that does it, and whether it would pass now. */
 export function Refusal({
@@ -18,17 +18,17 @@ export function Refusal({
   readonly paymaster: Known;
 }) {
   const { object } = paymaster;
-  const contracts = useLive(`contracts ${object}`, () => listOf('contracts', object), 60_000);
-  const policies = useLive(`policies ${object}`, () => listOf('policies', object), 60_000);
+  const contracts = useLive(`contracts ${object}`, () => listAllPages('contracts', object), 60_000);
+  const policies = useLive(`policies ${object}`, () => listAllPages('policies', object), 60_000);
   // Without the names the sentence would change while somebody reads it.
   if (!contracts.data || !policies.data) return <p class="quiet">Loading…</p>;
-  const told = toldOf(decision, paymaster, contracts.data, policies.data);
-  const fix = fixOf(told);
+  const told = nameRefused(decision, paymaster, contracts.data, policies.data);
+  const fix = findFix(told);
   const { reason, detail, trace } = decision;
   const remedy = trace.find((step) => step.reason === reason)?.remedy;
   return (
     <Card title="Why it was refused">
-      <p class="sentence">{sentenceOf(told)}</p>
+      <p class="sentence">{describeRefusal(told)}</p>
       {detail !== null && <p class="quiet">{amounts(detail)}</p>}
       {remedy !== undefined && (
         <p>

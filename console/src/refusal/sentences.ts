@@ -1,7 +1,7 @@
 import { amounts, short, words } from '../format.js';
 import type { Known } from '../paymasters.js';
 import type { Call, Contract, Policy, TracedDecision } from '../records.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 
 /** A refused decision with the names of what it is about; each is undefined where nobody knows it, or it is gone. */
 type Told = {
@@ -25,7 +25,7 @@ type Row = {
   readonly fix?: (told: Told) => Fix | undefined;
 };
 
-const ruleOf = ({ policy }: Told): string =>
+const nameRule = ({ policy }: Told): string =>
   policy === undefined ? 'A rule' : `The rule “${policy.spec.name}”`;
 
 const changeRule =
@@ -33,17 +33,17 @@ const changeRule =
   ({ policy, object }: Told): Fix | undefined =>
     policy && {
       label: `${verb} “${policy.spec.name}”`,
-      href: hrefOf('paymaster', { change: policy.name }, object),
+      href: pageHref('paymaster', { change: policy.name }, object),
     };
 
 /** To a place on the page of the paymaster. */
 const lead =
   (label: string, query: Readonly<Record<string, string>> = {}) =>
-  ({ object }: Told): Fix => ({ label, href: hrefOf('paymaster', query, object) });
+  ({ object }: Told): Fix => ({ label, href: pageHref('paymaster', query, object) });
 
 const register = ({ object, target }: Told): Fix => ({
   label: 'Register the contract',
-  href: hrefOf('paymaster', { tab: 'contracts', register: target ?? '' }, object),
+  href: pageHref('paymaster', { tab: 'contracts', register: target ?? '' }, object),
 });
 
 const rows: Readonly<Record<string, Row>> = {
@@ -52,7 +52,7 @@ const rows: Readonly<Record<string, Row>> = {
     fix: ({ object, contract, method, call }) =>
       contract && {
         label: `Allow ${call ?? 'the method'}`,
-        href: hrefOf('paymaster', { tab: 'contracts', change: contract.name, methods: method }, object),
+        href: pageHref('paymaster', { tab: 'contracts', change: contract.name, methods: method }, object),
       },
   },
   CONTRACT_NOT_REGISTERED: {
@@ -77,38 +77,39 @@ const rows: Readonly<Record<string, Row>> = {
     fix: (told) => lead(`Resume “${told.who}” on its page`)(told),
   },
   LIMIT_REACHED: {
-    says: (told) => `${ruleOf(told).replace('rule', 'limit')} has not enough left for the operation.`,
+    says: (told) => `${nameRule(told).replace('rule', 'limit')} has not enough left for the operation.`,
     fix: changeRule('Raise'),
   },
   COST_TOO_HIGH: {
-    says: (told) => `The operation may cost more than ${ruleOf(told).replace('The', 'the')} allows for one.`,
+    says: (told) =>
+      `The operation may cost more than ${nameRule(told).replace('The', 'the')} allows for one.`,
     fix: changeRule('Raise'),
   },
   USAGE_LOST: {
-    says: (told) => `What was used of ${ruleOf(told).replace('The rule', 'the limit')} is not known.`,
+    says: (told) => `What was used of ${nameRule(told).replace('The rule', 'the limit')} is not known.`,
     fix: changeRule('Begin anew with'),
   },
   WINDOW_CLOSED: {
-    says: (told) => `${ruleOf(told).replace('rule', 'time window')} is closed.`,
+    says: (told) => `${nameRule(told).replace('rule', 'time window')} is closed.`,
     fix: changeRule('Move'),
   },
   SENDER_NOT_ALLOWED: {
-    says: (told) => `${ruleOf(told)} does not serve the account ${told.decision.sender}.`,
+    says: (told) => `${nameRule(told)} does not serve the account ${told.decision.sender}.`,
     fix: changeRule('Change'),
   },
   EXPRESSION_REFUSED: {
-    says: (told) => `${ruleOf(told).replace('rule', 'expression')} does not hold for the operation.`,
+    says: (told) => `${nameRule(told).replace('rule', 'expression')} does not hold for the operation.`,
     fix: changeRule('Change'),
   },
   WEBHOOK_REFUSED: {
-    says: (told) => `${ruleOf(told).replace('rule', 'webhook')} said no.`,
+    says: (told) => `${nameRule(told).replace('rule', 'webhook')} said no.`,
     fix: changeRule('Change'),
   },
   WEBHOOK_FAILED: {
-    says: (told) => `${ruleOf(told).replace('rule', 'webhook')} did not answer as it should.`,
+    says: (told) => `${nameRule(told).replace('rule', 'webhook')} did not answer as it should.`,
     fix: changeRule('Change'),
   },
-  POLICY_REFUSED: { says: (told) => `${ruleOf(told)} refuses the operation.`, fix: changeRule('Change') },
+  POLICY_REFUSED: { says: (told) => `${nameRule(told)} refuses the operation.`, fix: changeRule('Change') },
   POLICY_INVALID: {
     says: ({ who }) => `A rule of “${who}” was never valid, so that nothing passes.`,
     fix: lead('See the rules'),
@@ -124,14 +125,14 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 /** Why it was refused, as one sentence. */
-export function sentenceOf(told: Told): string {
+export function describeRefusal(told: Told): string {
   const { reason, detail } = told.decision;
   const row = rows[reason ?? ''];
   if (row !== undefined) return row.says(told);
   return `${words(reason ?? 'refused')}${detail === null ? '.' : `: ${amounts(detail)}.`}`;
 }
 
-export function fixOf(told: Told): Fix | undefined {
+export function findFix(told: Told): Fix | undefined {
   return rows[told.decision.reason ?? '']?.fix?.(told);
 }
 
@@ -140,7 +141,7 @@ export function callName({ name, selector, contractId, target }: Call): string {
 }
 
 /** Puts names to what a decision refused. */
-export function toldOf(
+export function nameRefused(
   decision: TracedDecision,
   paymaster: Known,
   contracts: readonly Contract[],

@@ -2,35 +2,35 @@ import type { Answers } from '../answers.js';
 import { call, can, Refused } from '../api.js';
 import { short, time, words } from '../format.js';
 import { pages } from '../pages.js';
-import { kindOf } from '../paymaster/kinds.js';
-import { listOf } from '../paymasters.js';
+import { findRuleKind } from '../paymaster/kinds.js';
+import { listAllPages } from '../paymasters.js';
 import type { Decision } from '../records.js';
 import { callName } from '../refusal/sentences.js';
-import { hrefOf } from '../route.js';
+import { pageHref } from '../route.js';
 
 /** Everything with a name that the token may read. What it may not read is not asked for. */
 export async function gather(): Promise<readonly Entry[]> {
   const mayRead = can('read');
   const [paymasters, contracts, policies] = await Promise.all([
-    listOf('paymasters'),
-    mayRead ? listOf('contracts') : [],
-    mayRead ? listOf('policies') : [],
+    listAllPages('paymasters'),
+    mayRead ? listAllPages('contracts') : [],
+    mayRead ? listAllPages('policies') : [],
   ]);
   const names = new Map(paymasters.map(({ name, spec }) => [name, spec.name]));
-  const nameOf = (object: string): string => names.get(object) ?? object;
+  const displayName = (object: string): string => names.get(object) ?? object;
   return [
     ...paymasters.map(({ name, id, spec }) =>
       entry('Paymaster', spec.name, `chain ${spec.chainId}`, paymasterHref(name, id), `${name} ${id}`),
     ),
     ...contracts.map(({ name, spec }) => {
       const { name: object } = spec.paymasterRef;
-      const href = hrefOf('paymaster', { tab: 'contracts', change: changed(name) }, object);
-      return entry('Contract', spec.name, nameOf(object), href, `${name} ${spec.address}`);
+      const href = pageHref('paymaster', { tab: 'contracts', change: changed(name) }, object);
+      return entry('Contract', spec.name, displayName(object), href, `${name} ${spec.address}`);
     }),
     ...policies.map(({ name, id, spec }) => {
       const { name: object } = spec.paymasterRef;
-      const href = hrefOf('paymaster', { change: changed(name) }, object);
-      const detail = `${kindOf(spec.policyType).title}, ${nameOf(object)}`;
+      const href = pageHref('paymaster', { change: changed(name) }, object);
+      const detail = `${findRuleKind(spec.policyType).title}, ${displayName(object)}`;
       return entry('Policy', spec.name, detail, href, `${name} ${id}`);
     }),
   ];
@@ -38,7 +38,7 @@ export async function gather(): Promise<readonly Entry[]> {
 
 export function pageEntries(): readonly Entry[] {
   return Object.entries(pages).flatMap(([path, { title, needs }]) =>
-    can(...needs) ? [entry('Page', title, '', hrefOf(path))] : [],
+    can(...needs) ? [entry('Page', title, '', pageHref(path))] : [],
   );
 }
 
@@ -48,8 +48,8 @@ function changed(name: string): string | undefined {
 }
 
 function paymasterHref(object: string, paymasterId: string): string {
-  if (can('read')) return hrefOf('paymaster', {}, object);
-  return can('stop') ? hrefOf('paymaster') : hrefOf('usage', { paymasterId });
+  if (can('read')) return pageHref('paymaster', {}, object);
+  return can('stop') ? pageHref('paymaster') : pageHref('usage', { paymasterId });
 }
 
 const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text);
@@ -87,7 +87,7 @@ function operation({ id, at, verdict, reason, sender, calls }: Decision, text: s
     'Operation',
     `${outcome}: ${what}`,
     `${short(sender)}, ${time(at)}`,
-    hrefOf('activity', {}, id),
+    pageHref('activity', {}, id),
     text,
   );
 }
@@ -95,7 +95,7 @@ function operation({ id, at, verdict, reason, sender, calls }: Decision, text: s
 /** Where the list of decisions looks for this text. */
 export function inActivity(text: string): readonly Entry[] {
   if (!can('read') || text === '') return [];
-  const href = hrefOf('activity', { range: '30d', search: text });
+  const href = pageHref('activity', { range: '30d', search: text });
   if (isAddress(text)) return [entry('Account', text, 'its operations in 30 days', href)];
   // As the API takes it.
   return /^[\x21-\x7e]{4,128}$/.test(text) && !isHash(text) && !isId(text)
@@ -123,8 +123,8 @@ export type Found = {
 };
 
 /** Of one kind: who sees more goes on typing. */
-const mostOfKind = 6;
-const mostWords = 5;
+const maxOfKind = 6;
+const maxWords = 5;
 
 function entry(kind: Entry['kind'], name: string, detail: string, href: string, others = ''): Entry {
   return { kind, name, detail, href, text: `${name} ${detail} ${others}`.toLowerCase() };
@@ -133,10 +133,10 @@ function entry(kind: Entry['kind'], name: string, detail: string, href: string, 
 /** Those that contain every word, a name that begins as the text first. Each entry is looked at once: work is linear, also for 10,000 of them. */
 export function matching(entries: readonly Entry[], query: string): Found {
   const asked = query.trim().toLowerCase();
-  const words = asked.split(/\s+/).slice(0, mostWords);
+  const words = asked.split(/\s+/).slice(0, maxWords);
   const fits = entries.filter(({ text }) => words.every((word) => text.includes(word)));
   const isFirst = ({ name }: Entry): boolean => name.toLowerCase().startsWith(asked);
   const ordered = [...fits.filter(isFirst), ...fits.filter((each) => !isFirst(each))];
-  const shown = kinds.flatMap((kind) => ordered.filter((each) => each.kind === kind).slice(0, mostOfKind));
+  const shown = kinds.flatMap((kind) => ordered.filter((each) => each.kind === kind).slice(0, maxOfKind));
   return { shown, count: fits.length };
 }

@@ -114,13 +114,17 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
         </ul>
       )}
       <p class="quiet" role="status">
-        {saidOf(named.data === undefined && named.error === undefined, all.length, count - shown.length)}
+        {describeResults(
+          named.data === undefined && named.error === undefined,
+          all.length,
+          count - shown.length,
+        )}
       </p>
     </dialog>
   );
 }
 
-function saidOf(isLoading: boolean, shown: number, more: number): string {
+function describeResults(isLoading: boolean, shown: number, more: number): string {
   if (isLoading) return 'Loading…';
   if (shown === 0) return 'Nothing that you may read has this name.';
   return `${shown} found${more > 0 ? `, and ${more} more: type on to see them` : ''}. Arrows choose, Enter opens, Escape closes.`;

@@ -31,7 +31,7 @@ type OperationInBundle = {
 const margins = { packed: 10n, unpacked: 15n } as const;
 
 /** Our preVerificationGas: execution, calldata, and what the roll-up charges for the bytes that it posts. */
-export function preVerificationGasOf(bundled: OperationInBundle, fee: DataFee): bigint {
+export function bundledPreVerificationGas(bundled: OperationInBundle, fee: DataFee): bigint {
   const ownGas = preVerificationGas(bundled.op, bundled.paymasterAndData);
   const gas = ownGas + dataGas(bundled, fee, { ownGas });
   if (!dataFeeKinds[fee.spec.kind].isFollowed) return gas;
@@ -43,7 +43,7 @@ export function preVerificationGasOf(bundled: OperationInBundle, fee: DataFee): 
  * Chain, whatever its price when it is mined. So neither a caller, nor a tip, nor an oracle that lies can raise a cap
  * further.
  */
-export function boundedPreVerificationGasOf(bundled: OperationInBundle, fee: DataFee): bigint {
+export function boundedPreVerificationGas(bundled: OperationInBundle, fee: DataFee): bigint {
   const op = boundedForCaps(bundled.op);
   const ownGas = preVerificationGas(op, bundled.paymasterAndData);
   const gas = dataGas({ ...bundled, op }, fee, { ownGas });
@@ -122,13 +122,13 @@ export function postedTransaction(
 ): Uint8Array {
   const noise = new Noise();
   const frame = noise.bytes(op.eip7702Auth === undefined ? frameBytes : frameBytes + authorizationBytes);
-  return Buffer.concat([frame, handleOpsOf(fieldsOf(op, paymasterAndData, version, noise), noise)]);
+  return Buffer.concat([frame, encodeHandleOps(listFields(op, paymasterAndData, version, noise), noise)]);
 }
 
 type Field = bigint | Uint8Array;
 
 /** The members of the operation's struct, in the order of the EntryPoint's form. */
-function fieldsOf(
+function listFields(
   op: UserOperation,
   paymasterAndData: Hex,
   version: EntryPointVersion,
@@ -155,7 +155,7 @@ function pair(high: bigint, low: bigint): bigint {
 }
 
 /** Selector 4 ‖ offset ‖ beneficiary ‖ length 1 ‖ offset ‖ struct: words and offsets ‖ (length ‖ bytes, padded) … */
-function handleOpsOf(fields: readonly Field[], noise: Noise): Uint8Array {
+function encodeHandleOps(fields: readonly Field[], noise: Noise): Uint8Array {
   const head = 4 + 4 * wordBytes;
   const size = fields.reduce((sum, field) => sum + wordBytes + tailSize(field), head);
   const data = zeroed(size);

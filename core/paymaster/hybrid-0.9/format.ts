@@ -14,7 +14,7 @@ export const modes = { sponsored: 0, token: 1 } as const;
  * preVerificationGas, gasFees, keccak(`unsigned`), chainId, paymaster. `unsigned` is `paymasterAndData` up to the
  * signature.
  */
-export function hashOf(op: FinalUserOperation, unsigned: Buffer, chainId: number): Uint8Array {
+export function hashToSign(op: FinalUserOperation, unsigned: Buffer, chainId: number): Uint8Array {
   const words = zeroed(10 * 32);
   writeIdentity(words, op, 0);
   writeAccountGasLimits(words, op, 128);

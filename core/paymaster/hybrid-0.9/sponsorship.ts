@@ -8,9 +8,9 @@ import { writeHex, writeUint48, zeroed } from '../../units/words.js';
 import { getBalanceCall, verifyingSignerCall } from '../abi.js';
 import type { DecodedSponsorship, DepositNeed, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
-import { signatureSize, signed } from '../signature.js';
+import { signatureSize, appendSignature } from '../signature.js';
 import { decodesTail } from '../tail.js';
-import { getHashCall, hashOf, modes, postOpFineGas } from './format.js';
+import { getHashCall, hashToSign, modes, postOpFineGas } from './format.js';
 import { divideUp } from '../../units/wei.js';
 
 /**
@@ -33,18 +33,18 @@ import { divideUp } from '../../units/wei.js';
  */
 export const sponsorship: SponsorshipCodec = {
   gas,
-  leastGas: () => least,
+  minGas: () => least,
   minVerificationGasLimit: 0n,
   need,
-  hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
+  hash: (op, terms) => hashToSign(op, unsigned(terms), terms.chainId),
   toSign: personalItem,
-  encode: (_op, terms, signature) => signed(unsigned(terms), signature),
+  encode: (_op, terms, signature) => appendSignature(unsigned(terms), signature),
   decode: decodesTail(decode),
   recognise: (op, paymasterAndData, chainId) => {
     const data = readBytes(paymasterAndData);
     if (data.length < signatureAt || data[paymasterHeadSize] !== modes.sponsored) return undefined;
     return {
-      hash: hashOf(op, data.subarray(0, signatureAt), chainId),
+      hash: hashToSign(op, data.subarray(0, signatureAt), chainId),
       fundingAddress: readAddress(data, 53),
     };
   },

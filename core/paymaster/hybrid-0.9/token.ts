@@ -9,11 +9,11 @@ import { writeHex, writeUint256, writeUint48, zeroed } from '../../units/words.j
 import { tokenAccountCall, verifyingSignerCall } from '../abi.js';
 import type { DecodedTokenPayment, DepositNeed, TokenCodec, TokenTerms } from '../layout.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
-import { signatureSize, signed } from '../signature.js';
+import { signatureSize, appendSignature } from '../signature.js';
 import { decodesTail } from '../tail.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../token-price.js';
-import { getHashCall, hashOf, modes, postOpFineGas } from './format.js';
+import { getHashCall, hashToSign, modes, postOpFineGas } from './format.js';
 
 /**
  * `contracts/HybridPaymaster09.sol`, token mode. `paymasterAndData`, 186 bytes, packed, or 196 bytes with the
@@ -41,14 +41,14 @@ export const token: TokenCodec = {
   validationGas: () => 0n,
   validatesBalance: true,
   namesTreasury: false,
-  hash: (op, terms) => hashOf(op, unsigned(terms), terms.chainId),
+  hash: (op, terms) => hashToSign(op, unsigned(terms), terms.chainId),
   toSign: personalItem,
-  encode: (_op, terms, signature) => signed(unsigned(terms), signature),
+  encode: (_op, terms, signature) => appendSignature(unsigned(terms), signature),
   decode: decodesTail(decode),
   recognise: (op, paymasterAndData, chainId) => {
     const data = readBytes(paymasterAndData);
     if (data.length < signatureAt || data[paymasterHeadSize] !== modes.token) return undefined;
-    return { hash: hashOf(op, data.subarray(0, signatureAt), chainId) };
+    return { hash: hashToSign(op, data.subarray(0, signatureAt), chainId) };
   },
   getHashCall: (op, terms) => getHashCall(op, unsigned(terms)),
   signerCall: verifyingSignerCall,

@@ -44,7 +44,7 @@ import type { Address } from '../../units/address.js';
 export function sponsorshipCodec(version: EntryPointVersion): SponsorshipCodec {
   return {
     gas,
-    leastGas: () => least,
+    minGas: () => least,
     minVerificationGasLimit: 0n,
     need: (op, options) => ({ entryPoint: maxCost(op, version, gas(options)), funding: undefined }),
     hash: (op, terms) => identify(op, terms, gas(terms.options)),
@@ -55,7 +55,7 @@ export function sponsorshipCodec(version: EntryPointVersion): SponsorshipCodec {
     getHashCall: undefined,
     domainCall: ({ options, chainId, paymaster }) => ({
       data: encodeCall('function eip712Domain()', []),
-      isSame: (result) => isDomain(result, { ...settingsOf(options), chainId, paymaster }),
+      isSame: (result) => isDomain(result, { ...requireSettings(options), chainId, paymaster }),
     }),
     signerCall,
     fundingBalanceCall: undefined,
@@ -95,7 +95,7 @@ function identify(op: FinalUserOperation, terms: HashedTerms, ofPaymaster: Payma
 
 /** EIP-712: keccak(0x1901 ++ domain separator ++ struct hash). */
 function toSign(_hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms): SigningItem {
-  const settings = settingsOf(terms.options);
+  const settings = requireSettings(terms.options);
   const words = structWords(op, terms, gas(terms.options));
   if (settings.initCodeHash === 'Delegate' && is7702InitCode(op.initCode)) {
     // A rule refuses such operations before anything is signed.
@@ -137,7 +137,7 @@ function domainSeparator(
   return keccak256(words);
 }
 
-function settingsOf({ openZeppelin }: SponsorshipTerms['options']): OpenZeppelinOptions {
+function requireSettings({ openZeppelin }: SponsorshipTerms['options']): OpenZeppelinOptions {
   if (openZeppelin === undefined) throw new RangeError('options.openZeppelin must be given for this layout');
   return openZeppelin;
 }

@@ -72,12 +72,12 @@ const formats = { unpacked: format06, packed: format07 } as const satisfies Reco
   Format
 >;
 
-export function formatOf(version: EntryPointVersion): Format {
+export function findFormat(version: EntryPointVersion): Format {
   return formats[entryPointRules[version].form.name];
 }
 
 /** `getHash`: keccak(keccak(operation words) ++ chainId); the words cover all of `paymasterAndData` but the signature. */
-export function hashOf(
+export function hashToSign(
   format: Format,
   op: FinalUserOperation,
   unsignedData: Buffer,

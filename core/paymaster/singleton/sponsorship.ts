@@ -6,9 +6,9 @@ import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../
 import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { maxCost } from '../../entry-point/gas.js';
 import { readAddress, readBytes, readExactly, readUint48 } from '../reader.js';
-import { signatureSize, signed } from '../signature.js';
+import { signatureSize, appendSignature } from '../signature.js';
 import { writeUint48, zeroed } from '../../units/words.js';
-import { formatOf, hashOf, type Format } from './format.js';
+import { findFormat, hashToSign, type Format } from './format.js';
 
 /**
  * Singleton paymaster, mode sponsored, for EntryPoint 0.6 (98 bytes) and 0.7 / 0.8 (130 bytes). `paymasterAndData`:
@@ -34,22 +34,23 @@ export function sponsorshipCodec(
   own: PaymasterGas,
   least: PaymasterGas,
 ): SponsorshipCodec {
-  const format = formatOf(version);
+  const format = findFormat(version);
   const gas = ({ paymasterGas }: SponsorshipTerms['options']): PaymasterGas => paymasterGas ?? own;
   return {
     gas,
-    leastGas: () => least,
+    minGas: () => least,
     minVerificationGasLimit: 0n,
     need: (op, options) => ({ entryPoint: maxCost(op, version, gas(options)), funding: undefined }),
-    hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas(terms.options)), terms.chainId),
+    hash: (op, terms) => hashToSign(format, op, unsigned(format, terms, gas(terms.options)), terms.chainId),
     toSign: personalItem,
-    encode: (_op, terms, signature) => signed(unsigned(format, terms, gas(terms.options)), signature),
+    encode: (_op, terms, signature) =>
+      appendSignature(unsigned(format, terms, gas(terms.options)), signature),
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {
       const data = readBytes(paymasterAndData);
       const size = format.headSize + tailSize;
       const isMine = data.length >= size && (data[format.headSize] ?? 0) >> 1 === 0;
-      return isMine ? { hash: hashOf(format, op, data.subarray(0, size), chainId) } : undefined;
+      return isMine ? { hash: hashToSign(format, op, data.subarray(0, size), chainId) } : undefined;
     },
     // The contract finds the end of the data from the mode's length, so the signature may be missing here.
     getHashCall: (op, terms) =>

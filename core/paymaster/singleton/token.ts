@@ -7,11 +7,11 @@ import type { FinalUserOperation, PaymasterGas } from '../../entry-point/user-op
 import { encodeCall, signersCall } from '../abi.js';
 import type { DecodedTokenPayment, TokenCodec, TokenOptions, TokenTerms } from '../layout.js';
 import { readAddress, readBytes, readUint128, readUint256, readUint48 } from '../reader.js';
-import { signatureSize, signed } from '../signature.js';
+import { signatureSize, appendSignature } from '../signature.js';
 import { chargeReader } from '../token-charge.js';
 import { assertTokenTerms, markupUnit, rateWithMarkup, tokensFor } from '../token-price.js';
 import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../../units/words.js';
-import { formatOf, hashOf, type Format } from './format.js';
+import { findFormat, hashToSign, type Format } from './format.js';
 import { divideUp } from '../../units/wei.js';
 
 /** Figures that we tell the contract, because it cannot measure them; they differ per build. */
@@ -56,24 +56,24 @@ export type TokenFigures = {
  * missing, the paymaster pays alone.
  */
 export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): TokenCodec {
-  const format = formatOf(version);
+  const format = findFormat(version);
   const withPreFundGas = preFundFigures(figures);
-  const figuresOf = ({ takesPreFund }: TokenOptions): TokenFigures =>
+  const chooseFigures = ({ takesPreFund }: TokenOptions): TokenFigures =>
     takesPreFund === true ? withPreFundGas : figures;
-  const prefundOf = (op: FinalUserOperation, options: TokenOptions) =>
-    maxCost(op, version, figuresOf(options).gas);
-  const unsignedOf = (op: FinalUserOperation, terms: TokenTerms): Buffer =>
-    unsigned(format, withPreFund(terms, prefundOf(op, terms.options)), figuresOf(terms.options));
+  const computePrefund = (op: FinalUserOperation, options: TokenOptions) =>
+    maxCost(op, version, chooseFigures(options).gas);
+  const encodeUnsigned = (op: FinalUserOperation, terms: TokenTerms): Buffer =>
+    unsigned(format, withPreFund(terms, computePrefund(op, terms.options)), chooseFigures(terms.options));
   return {
-    gas: (options) => figuresOf(options).gas,
+    gas: (options) => chooseFigures(options).gas,
     minVerificationGasLimit: figures.minVerificationGasLimit,
-    validationGas: (options) => figuresOf(options).validationGas,
+    validationGas: (options) => chooseFigures(options).validationGas,
     namesTreasury: true,
-    hash: (op, terms) => hashOf(format, op, unsignedOf(op, terms), terms.chainId),
+    hash: (op, terms) => hashToSign(format, op, encodeUnsigned(op, terms), terms.chainId),
     toSign: personalItem,
-    encode: (op, terms, signature) => signed(unsignedOf(op, terms), signature),
+    encode: (op, terms, signature) => appendSignature(encodeUnsigned(op, terms), signature),
     encodeStub: (op, terms, signature) => {
-      const data = unsignedOf(op, terms);
+      const data = encodeUnsigned(op, terms);
       if (terms.options.takesPreFund === true) data.fill(1, assumedGasAt(format), assumedGasAt(format) + 16);
       return bytesToHex(Buffer.concat([data, signature]));
     },
@@ -85,24 +85,24 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       const [preFundAt, , , size] = offsets(at + fixedSize, optionSizes(flags));
       const isMine = data.length >= size && (data[at] ?? 0) >> 1 === 1;
       if (!isMine) return undefined;
-      const hash = hashOf(format, op, data.subarray(0, size), chainId);
+      const hash = hashToSign(format, op, data.subarray(0, size), chainId);
       const preFund = (flags & flag.preFund) === 0 ? 0n : readUint128(data, preFundAt);
       if (preFund === 0n) return { hash };
-      return { hash, paidInAdvance: worthOf(preFund, readUint256(data, at + 50)) };
+      return { hash, paidInAdvance: maxWeiOfTokens(preFund, readUint256(data, at + 50)) };
     },
     // The contract finds the end of the data from its flags, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
         1,
-        format.abiValues(op, bytesToHex(unsignedOf(op, terms))),
+        format.abiValues(op, bytesToHex(encodeUnsigned(op, terms))),
       ]),
     signerCall: signersCall,
-    need: (op, options) => ({ entryPoint: prefundOf(op, options), funding: undefined }),
-    residual: (op, terms) => residual(version, op, terms, figuresOf(terms.options)),
+    need: (op, options) => ({ entryPoint: computePrefund(op, options), funding: undefined }),
+    residual: (op, terms) => residual(version, op, terms, chooseFigures(terms.options)),
     tokenAccountCall: undefined,
     receivers: ({ options }) => (options.treasury === undefined ? [] : [toAddressKey(options.treasury)]),
     receiverCalls: [],
-    maxTokenCharge: (op, terms) => maxTokenCharge(version, op, terms, figuresOf(terms.options)),
+    maxTokenCharge: (op, terms) => maxTokenCharge(version, op, terms, chooseFigures(terms.options)),
     unpricedGas: 0n,
     ...chargeReader([
       {
@@ -134,7 +134,7 @@ const fixedSize = 118;
  * anyway. It also makes the charge more than 0 while a bundler estimates at a price of one wei: it would measure a
  * transfer of nothing, which costs 20,000 gas less than one to a treasury that has never held the token.
  */
-function constantFeeOf({ options }: TokenTerms, { roundingFee }: TokenFigures): bigint | undefined {
+function findConstantFee({ options }: TokenTerms, { roundingFee }: TokenFigures): bigint | undefined {
   return options.constantFee ?? roundingFee;
 }
 
@@ -165,7 +165,7 @@ function withPreFund(terms: TokenTerms, prefundWei: bigint): TokenTerms {
 const weiPerCoin = 10n ** 18n;
 
 /** The most wei that {@link withPreFund} turns into this number of tokens, since it rounds down. At rate 0 it is 0. */
-function worthOf(tokens: bigint, rate: bigint): bigint {
+function maxWeiOfTokens(tokens: bigint, rate: bigint): bigint {
   return rate === 0n ? 0n : ((tokens + 1n) * weiPerCoin - 1n) / rate;
 }
 
@@ -177,7 +177,7 @@ function residual(
   figures: TokenFigures,
 ): bigint {
   const { postOpGas, gas } = figures;
-  const constantFee = constantFeeOf(terms, figures) ?? 0n;
+  const constantFee = findConstantFee(terms, figures) ?? 0n;
   const fine = expectedFine(op, figures, requiredGas(op, version, gas) + postOpGas);
   const fee = divideUp(constantFee * weiPerCoin, rateWithMarkup(terms));
   return (fine + postOpGas) * op.maxFeePerGas + fee;
@@ -199,7 +199,7 @@ function maxTokenCharge(
   const used = requiredGas(op, version, gas);
   const fine = expectedFine(op, figures, used + postOpGas);
   const tokens = tokensFor((used + fine + postOpGas) * op.maxFeePerGas, rateWithMarkup(terms), markupUnit);
-  return tokens + (constantFeeOf(terms, figures) ?? 0n);
+  return tokens + (findConstantFee(terms, figures) ?? 0n);
 }
 
 function expectedFine(
@@ -219,7 +219,7 @@ function unsigned(format: Format, terms: TokenTerms, figures: TokenFigures): Buf
   assertTokenTerms(terms);
   const { treasury, preFund, recipient } = terms.options;
   if (treasury === undefined) throw new RangeError('options.treasury must be given: the data names it');
-  const constantFee = constantFeeOf(terms, figures);
+  const constantFee = findConstantFee(terms, figures);
   const data = zeroed(format.headSize + fixedSize);
   const at = format.headSize;
   format.writeHead(data, terms.paymaster, gas);

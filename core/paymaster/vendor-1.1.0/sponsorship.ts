@@ -39,7 +39,7 @@ import { writeScoped06 } from '../words.js';
  */
 export const sponsorship: SponsorshipCodec = {
   gas: () => noPaymasterGas,
-  leastGas: () => noPaymasterGas,
+  minGas: () => noPaymasterGas,
   // The vendor's contract accepts any limit: with too little gas validation fails and nobody pays. The contract in
   // `contracts/`, which takes the same bytes, requires more than the 15,000 gas of its postOp, because this limit
   // bounds postOp too.

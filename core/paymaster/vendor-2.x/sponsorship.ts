@@ -35,12 +35,12 @@ type Options = SponsorshipTerms['options'];
  */
 export function sponsorshipCodec(
   own: (options: Options) => PaymasterGas,
-  leastOfValidation: bigint,
+  minValidationGas: bigint,
 ): SponsorshipCodec {
   const gas = (options: Options): PaymasterGas => options.paymasterGas ?? own(options);
   return {
     gas,
-    leastGas: (options) => ({ ...own(options), paymasterVerificationGasLimit: leastOfValidation }),
+    minGas: (options) => ({ ...own(options), paymasterVerificationGasLimit: minValidationGas }),
     minVerificationGasLimit: 0n,
     need: (op, options) => need(op, options, gas(options)),
     hash: (op, terms) => hash(op, terms, gas(terms.options)),

@@ -44,7 +44,7 @@ export function sponsorshipCodec(
   const gas = ({ paymasterGas }: SponsorshipTerms['options']): PaymasterGas => paymasterGas ?? own;
   return {
     gas,
-    leastGas: () => least,
+    minGas: () => least,
     minVerificationGasLimit: 0n,
     need: (op, options) => ({ entryPoint: maxCost(op, version, gas(options)), funding: undefined }),
     hash: (op, terms) => hash(op, terms, gas(terms.options)),

@@ -28,7 +28,11 @@ export function placeOfField(
 }
 
 /** Number of elements of an array, or of bytes. */
-export function lengthOf(bytes: CallBytes, type: TypeOf<'array' | 'bytes' | 'string'>, place: Place): number {
+export function readLength(
+  bytes: CallBytes,
+  type: TypeOf<'array' | 'bytes' | 'string'>,
+  place: Place,
+): number {
   if (type.kind === 'array' && type.length !== undefined) return type.length;
   const start = enter(bytes, type, place);
   const length = sizeAt(bytes, start);
@@ -45,7 +49,7 @@ export function placeOfElement(
   place: Place,
   index: bigint,
 ): Place | undefined {
-  if (index < 0n || index >= BigInt(lengthOf(bytes, type, place))) return undefined;
+  if (index < 0n || index >= BigInt(readLength(bytes, type, place))) return undefined;
   const start = enter(bytes, type, place) + (type.length === undefined ? 32 : 0);
   return { at: start + 32 * type.of.words * Number(index), base: start };
 }
@@ -88,7 +92,7 @@ export function fixedBytesAt(bytes: CallBytes, size: number, { at }: Place): Hex
 /** The bytes of a byte string or text. */
 export function bytesAt(bytes: CallBytes, type: TypeOf<'bytes' | 'string'>, place: Place): Hex {
   const start = enter(bytes, type, place) + 32;
-  return `0x${digits(bytes, start, start + lengthOf(bytes, type, place))}`;
+  return `0x${digits(bytes, start, start + readLength(bytes, type, place))}`;
 }
 
 /** The first byte of the value at a place: there, or at its offset. */

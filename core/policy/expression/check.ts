@@ -1,14 +1,14 @@
 import type { BinaryOperator } from '@marcbachmann/cel-js';
 import { parseDecimal } from '../../units/wei.js';
-import { lengthOf, placeOfElement } from './abi-values.js';
+import { readLength, placeOfElement } from './abi-values.js';
 import { EvaluationError, ExpressionError } from './expression-error.js';
-import { elementOf, memberOf, roots, sizeOf, valueOf } from './members.js';
+import { checkElement, checkMember, roots, checkSize, typedValue } from './members.js';
 import type { NamedMethods } from '../methods/methods.js';
 import { calculate, equal, isArithmetic, isOrder, order, within } from './operators.js';
 import type { Syntax } from './parse.js';
 import {
   constant,
-  counted,
+  countSteps,
   maxElements,
   typeName,
   type Bool,
@@ -41,18 +41,18 @@ export function checkBool(syntax: Syntax, scope: Scope): Bool {
 function check(syntax: Syntax, scope: Scope): Typed {
   switch (syntax.op) {
     case 'value':
-      return literalOf(syntax);
+      return checkLiteral(syntax);
     case 'id':
       return checkName(syntax, scope);
     case 'list':
-      return { type: 'list', items: syntax.args.map((item) => itemOf(item, scope)) };
+      return { type: 'list', items: syntax.args.map((item) => checkItem(item, scope)) };
     case '.': {
       const [of, name] = syntax.args;
-      return memberOf(check(of, scope), name, scope.known, syntax.pos);
+      return checkMember(check(of, scope), name, scope.known, syntax.pos);
     }
     case '[]': {
       const [of, index] = syntax.args;
-      return elementOf(check(of, scope), checkInt(index, scope), wholeNumber(index), index.start);
+      return checkElement(check(of, scope), checkInt(index, scope), wholeNumber(index), index.start);
     }
     case 'call':
     case 'rcall':
@@ -76,7 +76,7 @@ function check(syntax: Syntax, scope: Scope): Typed {
   }
 }
 
-function itemOf(syntax: Syntax, scope: Scope) {
+function checkItem(syntax: Syntax, scope: Scope) {
   return { typed: check(syntax, scope), start: syntax.start };
 }
 
@@ -92,8 +92,8 @@ function checkName({ args: name, start }: Of<'id'>, { variable }: Scope): Typed 
   throw new ExpressionError(`"${name}" is not known; known: ${[...roots.keys()].join(', ')}`, start);
 }
 
-function literalOf({ args: value, input, start, end }: Of<'value'>): Typed {
-  if (typeof value === 'bigint') return numberOf(value, start);
+function checkLiteral({ args: value, input, start, end }: Of<'value'>): Typed {
+  if (typeof value === 'bigint') return checkNumber(value, start);
   if (typeof value === 'string') return { type: 'text', text: value };
   if (typeof value === 'boolean') return { type: 'bool', read: () => value };
   throw new ExpressionError(
@@ -106,7 +106,7 @@ function wholeNumber(syntax: Syntax | undefined): bigint | undefined {
   return syntax?.op === 'value' && typeof syntax.args === 'bigint' ? syntax.args : undefined;
 }
 
-function numberOf(value: bigint, start: number): Int {
+function checkNumber(value: bigint, start: number): Int {
   if (value >> 256n === 0n) return constant(value);
   throw new ExpressionError('a number has at most 256 bits', start);
 }
@@ -122,8 +122,9 @@ function checkCall(syntax: Of<'call' | 'rcall'>, scope: Scope): Typed {
   if (of !== undefined && macro !== undefined)
     return checkMacro(macro, check(of, scope), { args, start }, scope);
   const [only, ...others] = of === undefined ? args : [of, ...args];
-  if (name === 'size' && only !== undefined && others.length === 0) return sizeOf(check(only, scope), start);
-  if (name === 'amount' && of === undefined) return amountOf(args, start);
+  if (name === 'size' && only !== undefined && others.length === 0)
+    return checkSize(check(only, scope), start);
+  if (name === 'amount' && of === undefined) return checkAmount(args, start);
   throw new ExpressionError(
     `"${name}" cannot be called here; known: amount(text, decimals), size(x), x.${macros.join(', x.')}`,
     start,
@@ -133,13 +134,13 @@ function checkCall(syntax: Of<'call' | 'rcall'>, scope: Scope): Typed {
 /** More decimals than any token has: 10^77 is below 2^256. */
 const maxDecimals = 77n;
 
-function amountOf([text, decimals, ...others]: readonly Syntax[], start: number): Int {
+function checkAmount([text, decimals, ...others]: readonly Syntax[], start: number): Int {
   const places = wholeNumber(decimals);
   const isText = text?.op === 'value' && typeof text.args === 'string';
   if (!isText || places === undefined || places > maxDecimals || others.length > 0)
     throw new ExpressionError('expected a text and its decimals, such as amount("1.5", 18)', start);
   try {
-    return numberOf(parseDecimal(String(text.args), Number(places)), start);
+    return checkNumber(parseDecimal(String(text.args), Number(places)), start);
   } catch (error) {
     if (error instanceof RangeError) throw new ExpressionError(error.message, text.start);
     throw error;
@@ -160,7 +161,7 @@ function checkMacro(
     throw new ExpressionError(`"${macro}" cannot stand inside another one`, start);
   const name = variable.args;
   if (roots.has(name)) throw new ExpressionError(`"${name}" has a meaning already`, variable.start);
-  const { typed, count, enter } = elementsOf(of, name, start);
+  const { typed, count, enter } = checkElements(of, name, start);
   const holds = checkBool(body, { ...scope, variable: { name, typed } });
 
   /** The first element, from `from`, for which the body has the wanted value; else undefined. */
@@ -201,7 +202,7 @@ type Elements = {
   readonly enter: (run: Run, index: number) => void;
 };
 
-function elementsOf(of: Typed, name: string, start: number): Elements {
+function checkElements(of: Typed, name: string, start: number): Elements {
   if (of.type === 'calls')
     return {
       typed: { type: 'call', read: (run) => run.element.call!, path: name },
@@ -214,10 +215,10 @@ function elementsOf(of: Typed, name: string, start: number): Elements {
     throw new ExpressionError(`${typeName(of)} has no elements to go through`, start);
   const { abi, read } = of;
   return {
-    typed: valueOf(abi.of, (run) => run.element.located!),
+    typed: typedValue(abi.of, (run) => run.element.located!),
     count: (run) => {
       const { bytes, place } = read(run);
-      return lengthOf(bytes, abi, place);
+      return readLength(bytes, abi, place);
     },
     enter: (run, index) => {
       const { bytes, place } = read(run);
@@ -232,8 +233,8 @@ function checkBinary(syntax: Of<BinaryOperator>, scope: Scope): Typed {
   const text = scope.text.slice(start, end);
   if (isArithmetic(operator)) return calculate(operator, checkInt(left, scope), checkInt(right, scope));
   if (isOrder(operator)) return order(operator, checkInt(left, scope), checkInt(right, scope), text);
-  const one = itemOf(left, scope);
-  const other = itemOf(right, scope);
+  const one = checkItem(left, scope);
+  const other = checkItem(right, scope);
   const context = { isNot: operator === '!=', text, methods: scope.methods };
   if (operator !== 'in')
     // A literal may stand on the left.
@@ -251,7 +252,7 @@ function and({ args: [left, right] }: Of<'&&'>, scope: Scope): Bool {
   const other = checkBool(right, { ...scope, known: union(scope.known, one.whenTrue) });
   return {
     type: 'bool',
-    read: counted((run) => one.read(run) && other.read(run)),
+    read: countSteps((run) => one.read(run) && other.read(run)),
     whenTrue: union(one.whenTrue, other.whenTrue),
     why: (run) => (one.read(run) ? whyFalse(other, right, scope, run) : whyFalse(one, left, scope, run)),
   };
@@ -262,7 +263,7 @@ function or({ args: [left, right] }: Of<'||'>, scope: Scope): Bool {
   const other = checkBool(right, { ...scope, known: union(scope.known, one.whenFalse) });
   return {
     type: 'bool',
-    read: counted((run) => one.read(run) || other.read(run)),
+    read: countSteps((run) => one.read(run) || other.read(run)),
     whenFalse: union(one.whenFalse, other.whenFalse),
     why: (run) => `${whyFalse(one, left, scope, run)}; ${whyFalse(other, right, scope, run)}`,
   };
@@ -273,7 +274,7 @@ function checkConditional({ args: [test, yes, no] }: Of<'?:'>, scope: Scope): Ty
   const one = check(yes, { ...scope, known: union(scope.known, condition.whenTrue) });
   const other = check(no, { ...scope, known: union(scope.known, condition.whenFalse) });
   const choose = <T>(a: Read<T>, b: Read<T>): Read<T> =>
-    counted((run) => (condition.read(run) ? a(run) : b(run)));
+    countSteps((run) => (condition.read(run) ? a(run) : b(run)));
   if (one.type === 'bool' && other.type === 'bool')
     return { type: 'bool', read: choose(one.read, other.read) };
   if (one.type === 'int' && other.type === 'int') return { type: 'int', read: choose(one.read, other.read) };
@@ -289,14 +290,14 @@ export function whyFalse({ why }: Bool, { start, end }: Syntax, { text }: Scope,
 function not({ read, whenTrue, whenFalse }: Bool): Bool {
   return {
     type: 'bool',
-    read: counted((run) => !read(run)),
+    read: countSteps((run) => !read(run)),
     ...(whenFalse === undefined ? {} : { whenTrue: whenFalse }),
     ...(whenTrue === undefined ? {} : { whenFalse: whenTrue }),
   };
 }
 
 function negative({ read }: Int): Int {
-  return { type: 'int', read: counted((run) => within(-read(run))) };
+  return { type: 'int', read: countSteps((run) => within(-read(run))) };
 }
 
 const none: CallMethods = new Map();

@@ -2,7 +2,7 @@ import { checkBool, whyFalse } from './check.js';
 import { describeError, EvaluationError, ExpressionError } from './expression-error.js';
 import type { StepsLeft } from '../steps-left.js';
 import type { NamedMethods } from '../methods/methods.js';
-import { parse, partsOf, type Syntax } from './parse.js';
+import { parse, walkSyntax, type Syntax } from './parse.js';
 import { maxElements, Run, type ExpressionFacts } from './typed.js';
 
 // Guarantees:
@@ -26,7 +26,7 @@ export function compileExpression(text: string, methods: NamedMethods): Expressi
   const scope = { text, methods, known: new Map() };
   const condition = checkBool(syntax, scope);
   return {
-    usesCost: [...partsOf(syntax)].some(isCost),
+    usesCost: [...walkSyntax(syntax)].some(isCost),
     evaluate(facts, left) {
       const run = new Run(facts, left);
       try {
@@ -57,7 +57,7 @@ export function problemOfExpression(text: string, methods: NamedMethods): string
 
 /** Whether a text that compiles reads `cost.usd`. */
 export function asksForDollars(text: string): boolean {
-  return [...partsOf(parse(text))].some(
+  return [...walkSyntax(parse(text))].some(
     (part) => part.op === '.' && part.args[1] === 'usd' && isCost(part.args[0]),
   );
 }
@@ -65,7 +65,7 @@ export function asksForDollars(text: string): boolean {
 /** Texts of an expression that may be signatures of methods. */
 export function signaturesIn(text: string): readonly string[] {
   try {
-    return [...partsOf(parse(text))].flatMap(({ op, args }) =>
+    return [...walkSyntax(parse(text))].flatMap(({ op, args }) =>
       op === 'value' && typeof args === 'string' && args.includes('(') ? [args] : [],
     );
   } catch (error) {
@@ -88,8 +88,8 @@ function orText(explain: () => string): string | undefined {
   }
 }
 
-const longestReason = 400;
+const maxReasonLength = 400;
 
 function shorten(text: string): string {
-  return text.length > longestReason ? `${text.slice(0, longestReason)}…` : text;
+  return text.length > maxReasonLength ? `${text.slice(0, maxReasonLength)}…` : text;
 }

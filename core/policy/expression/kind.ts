@@ -5,7 +5,7 @@ import { decodedHex } from '../../units/hex.js';
 import { toSeconds } from '../../units/time.js';
 import type { Mode } from '../../usage/reservation.js';
 import type { PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
+import { appliesIn, appliesToSchema, createGlance, decideEach, describeDecision } from '../modes.js';
 import { priceStale } from '../share-texts.js';
 import {
   asksForDollars,
@@ -15,7 +15,7 @@ import {
   type Expression,
 } from './expression.js';
 import { ExpressionError } from './expression-error.js';
-import { declarationOf, methodsOf } from '../methods/methods.js';
+import { formatDeclaration, parseMethods } from '../methods/methods.js';
 import { maxCharacters } from './parse.js';
 
 const schema = object(
@@ -66,7 +66,7 @@ export const expression = {
       text: source,
       methods: [...new Set(signaturesIn(source))].flatMap((signature) => {
         const method = methods.get(signature);
-        return method === undefined ? [] : [declarationOf(signature, method)];
+        return method === undefined ? [] : [formatDeclaration(signature, method)];
       }),
       ...given({ allowNoCalls, appliesTo }),
     },
@@ -88,7 +88,8 @@ export const expression = {
       decide: (served, facts) => decideThose(served, facts, usesCost),
     },
   },
-  glance: ({ expressions = [] }, { facts }) => expressions.map((each) => glanceOf(each, saysOf(each, facts))),
+  glance: ({ expressions = [] }, { facts }) =>
+    expressions.map((each) => createGlance(each, describePolicy(each, facts))),
   record: {
     render: ({ spec }) => ({ ...spec }),
     answer: {
@@ -103,7 +104,10 @@ export const expression = {
 
 function serve(config: ExpressionConfig): Served {
   let known: Expression | undefined;
-  return { ...config, compiled: () => (known ??= compileExpression(config.text, methodsOf(config.methods))) };
+  return {
+    ...config,
+    compiled: () => (known ??= compileExpression(config.text, parseMethods(config.methods))),
+  };
 }
 
 function decideThose(
@@ -159,8 +163,8 @@ function withCompiled(each: Served, use: (compiled: Expression) => string | unde
   }
 }
 
-function saysOf(each: Served, facts: PolicyFacts | undefined) {
-  const said = sayOf(each, facts, each.text, (of) => {
+function describePolicy(each: Served, facts: PolicyFacts | undefined) {
+  const said = describeDecision(each, facts, each.text, (of) => {
     const why = whyNot(each, of);
     return why === undefined ? pass : refuse('EXPRESSION_REFUSED', why);
   });

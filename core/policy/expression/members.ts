@@ -7,14 +7,14 @@ import {
   bytesAt,
   fixedBytesAt,
   integerAt,
-  lengthOf,
+  readLength,
   placeOfElement,
   placeOfField,
   type Place,
 } from './abi-values.js';
 import { EvaluationError, ExpressionError } from './expression-error.js';
 import {
-  counted,
+  countSteps,
   stepsOfNumber,
   typeName,
   type Int,
@@ -32,12 +32,12 @@ export const roots: ReadonlyMap<string, Typed> = new Map<string, Typed>([
   ['calls', { type: 'calls' }],
   ['cost', { type: 'cost' }],
   ['sender', { type: 'address', read: ({ facts }) => facts.sender }],
-  ['chain', { type: 'int', read: counted(({ facts }) => BigInt(facts.chainId)) }],
-  ['now', { type: 'int', read: counted(({ facts }) => BigInt(facts.nowSeconds)) }],
+  ['chain', { type: 'int', read: countSteps(({ facts }) => BigInt(facts.chainId)) }],
+  ['now', { type: 'int', read: countSteps(({ facts }) => BigInt(facts.nowSeconds)) }],
 ]);
 
 /** `of.name`, which is at `at`. Throws ExpressionError. */
-export function memberOf(of: Typed, name: string, known: CallMethods, at: number): Typed {
+export function checkMember(of: Typed, name: string, known: CallMethods, at: number): Typed {
   if (of.type === 'call') return memberOfCall(of, name, known, at);
   if (of.type === 'cost') return memberOfCost(name, at);
   if (of.type !== 'abi' || of.abi.kind !== 'tuple')
@@ -45,7 +45,7 @@ export function memberOf(of: Typed, name: string, known: CallMethods, at: number
   const { fields } = of.abi;
   const index = fields.findIndex((field) => field.name === name);
   const isTwice = fields.findLastIndex((field) => field.name === name) !== index;
-  if (index >= 0 && !isTwice) return fieldOf(of.abi, index, of.read);
+  if (index >= 0 && !isTwice) return typedField(of.abi, index, of.read);
   // Not named by the ABI, or differently by two contracts.
   throw unknownMember(
     name,
@@ -56,11 +56,11 @@ export function memberOf(of: Typed, name: string, known: CallMethods, at: number
 }
 
 /** `of[index]`; `literal`: the index, where it is written as a number. Throws ExpressionError. */
-export function elementOf(of: Typed, index: Int, literal: bigint | undefined, at: number): Typed {
+export function checkElement(of: Typed, index: Int, literal: bigint | undefined, at: number): Typed {
   if (of.type === 'calls')
     return {
       type: 'call',
-      read: counted((run) => {
+      read: countSteps((run) => {
         const position = index.read(run);
         return (
           (position < 0n ? undefined : run.calls()[Number(position)]) ??
@@ -72,7 +72,7 @@ export function elementOf(of: Typed, index: Int, literal: bigint | undefined, at
   if (of.type !== 'abi') throw new ExpressionError(`${typeName(of)} has no elements`, at);
   const { abi, read } = of;
   if (abi.kind === 'array')
-    return valueOf(abi.of, (run) => {
+    return typedValue(abi.of, (run) => {
       const { bytes, place } = read(run);
       const position = index.read(run);
       const found = placeOfElement(bytes, abi, place, position);
@@ -80,25 +80,25 @@ export function elementOf(of: Typed, index: Int, literal: bigint | undefined, at
     });
   if (literal === undefined || literal >= BigInt(abi.fields.length))
     throw new ExpressionError(`expected a number below ${abi.fields.length}, as it is written`, at);
-  return fieldOf(abi, Number(literal), read);
+  return typedField(abi, Number(literal), read);
 }
 
 /** `size(of)`. Throws ExpressionError. */
-export function sizeOf(of: Typed, at: number): Int {
-  if (of.type === 'calls') return { type: 'int', read: counted((run) => BigInt(run.calls().length)) };
+export function checkSize(of: Typed, at: number): Int {
+  if (of.type === 'calls') return { type: 'int', read: countSteps((run) => BigInt(run.calls().length)) };
   if (of.type === 'bytes' && of.length !== undefined) {
     const { length } = of;
-    return { type: 'int', read: counted((run) => BigInt(length(run))) };
+    return { type: 'int', read: countSteps((run) => BigInt(length(run))) };
   }
   if (of.type === 'abi' && of.abi.kind === 'array') {
     const { abi, read } = of;
-    return { type: 'int', read: located(read, (bytes, place) => BigInt(lengthOf(bytes, abi, place))) };
+    return { type: 'int', read: located(read, (bytes, place) => BigInt(readLength(bytes, abi, place))) };
   }
   throw new ExpressionError(`${typeName(of)} has no size`, at);
 }
 
 /** The value of a type of the ABI where `read` finds it. */
-export function valueOf(abi: AbiType, read: Read<Located>): Typed {
+export function typedValue(abi: AbiType, read: Read<Located>): Typed {
   switch (abi.kind) {
     case 'integer':
       return {
@@ -115,7 +115,7 @@ export function valueOf(abi: AbiType, read: Read<Located>): Typed {
     }
     case 'bytes':
     case 'string': {
-      const length = located(read, (bytes, place) => lengthOf(bytes, abi, place));
+      const length = located(read, (bytes, place) => readLength(bytes, abi, place));
       return {
         type: abi.kind,
         length,
@@ -128,7 +128,7 @@ export function valueOf(abi: AbiType, read: Read<Located>): Typed {
     }
     case 'array':
     case 'tuple':
-      return { type: 'abi', abi, read: counted(read) };
+      return { type: 'abi', abi, read: countSteps(read) };
     default:
       return abi satisfies never;
   }
@@ -136,11 +136,11 @@ export function valueOf(abi: AbiType, read: Read<Located>): Typed {
 
 function memberOfCost(name: string, at: number): Int {
   const cost: Read<OperationCost> = ({ facts }) => facts.cost ?? missing('the cost is not known');
-  if (name === 'native') return { type: 'int', read: counted((run) => cost(run).wei) };
+  if (name === 'native') return { type: 'int', read: countSteps((run) => cost(run).wei) };
   if (name !== 'usd') throw unknownMember(name, 'the cost', ['native', 'usd'], at);
   return {
     type: 'int',
-    read: counted((run) => {
+    read: countSteps((run) => {
       const { wei, usdPerNative } = cost(run);
       return microDollars(wei, usdPerNative ?? missing('the coin has no price now'));
     }, stepsOfNumber),
@@ -148,9 +148,9 @@ function memberOfCost(name: string, at: number): Int {
 }
 
 function memberOfCall({ read, path }: CallExpression, name: string, known: CallMethods, at: number): Typed {
-  if (name === 'target') return { type: 'address', read: counted((run) => read(run).target) };
-  if (name === 'value') return { type: 'int', read: counted((run) => read(run).value) };
-  if (name === 'method') return { type: 'method', read: counted((run) => read(run).selector), path };
+  if (name === 'target') return { type: 'address', read: countSteps((run) => read(run).target) };
+  if (name === 'value') return { type: 'int', read: countSteps((run) => read(run).value) };
+  if (name === 'method') return { type: 'method', read: countSteps((run) => read(run).selector), path };
   if (name !== 'args') throw unknownMember(name, 'a call', ['target', 'value', 'method', 'args'], at);
   const method = path === undefined ? undefined : known.get(path);
   if (method === undefined) {
@@ -164,7 +164,7 @@ function memberOfCall({ read, path }: CallExpression, name: string, known: CallM
     type: 'abi',
     // They begin behind the selector, where no offset points to.
     abi: { ...method.args, dynamic: false },
-    read: counted((run) => {
+    read: countSteps((run) => {
       const { start, end } = read(run).data;
       return {
         bytes: { source: run.facts.callData, end },
@@ -176,9 +176,9 @@ function memberOfCall({ read, path }: CallExpression, name: string, known: CallM
 
 const selectorBytes = 4;
 
-function fieldOf(abi: Abi<'tuple'>, index: number, read: Read<Located>): Typed {
+function typedField(abi: Abi<'tuple'>, index: number, read: Read<Located>): Typed {
   const field = abi.fields[index]!;
-  return valueOf(field.type, (run) => {
+  return typedValue(field.type, (run) => {
     const { bytes, place } = read(run);
     return { bytes, place: placeOfField(bytes, abi, place, field) };
   });
@@ -189,7 +189,7 @@ function located<T>(
   value: (bytes: Located['bytes'], place: Place) => T,
   steps?: number,
 ): Read<T> {
-  return counted((run) => {
+  return countSteps((run) => {
     const { bytes, place } = read(run);
     return value(bytes, place);
   }, steps);

@@ -4,7 +4,7 @@ import { bytesToHex, isHexBytes, type Hex } from '../../units/hex.js';
 import { EvaluationError, ExpressionError } from './expression-error.js';
 import type { NamedMethods } from '../methods/methods.js';
 import {
-  counted,
+  countSteps,
   stepsOfNumber,
   typeName,
   type Bool,
@@ -59,7 +59,7 @@ export function calculate(operator: Arithmetic, left: Int, right: Int): Int {
   const apply = arithmetic[operator];
   return {
     type: 'int',
-    read: counted((run) => within(apply(left.read(run), right.read(run))), stepsOfNumber),
+    read: countSteps((run) => within(apply(left.read(run), right.read(run))), stepsOfNumber),
   };
 }
 
@@ -67,7 +67,7 @@ export function order(operator: Order, left: Int, right: Int, text: string): Boo
   const apply = orders[operator];
   return {
     type: 'bool',
-    read: counted((run) => apply(left.read(run), right.read(run))),
+    read: countSteps((run) => apply(left.read(run), right.read(run))),
     why: (run) => `${text} is false: ${left.read(run)} and ${right.read(run)}`,
   };
 }
@@ -96,7 +96,7 @@ export function equal(
       }
       return isNot;
     },
-    why: (run) => `${text} is false: ${shown(compared(run))}`,
+    why: (run) => `${text} is false: ${describeValue(compared(run))}`,
     ...(knows === undefined ? {} : isNot ? { whenFalse: knows } : { whenTrue: knows }),
   };
 }
@@ -121,7 +121,7 @@ function isComparable(typed: Item['typed']): typed is Comparable {
 function readAs(left: Comparable, right: Item, methods: NamedMethods): Read<string | bigint | boolean> {
   const { typed, start } = right;
   if (typed.type === 'text') {
-    const value = literalOf(left, typed.text, start, methods);
+    const value = parseLiteral(left, typed.text, start, methods);
     return () => value;
   }
   const isSame =
@@ -134,7 +134,7 @@ function readAs(left: Comparable, right: Item, methods: NamedMethods): Read<stri
   return typed.read;
 }
 
-function literalOf(left: Comparable, text: string, start: number, methods: NamedMethods): Hex {
+function parseLiteral(left: Comparable, text: string, start: number, methods: NamedMethods): Hex {
   switch (left.type) {
     case 'address':
       if (!isAddressText(text)) throw new ExpressionError('an address is 0x and 40 hex digits', start);
@@ -152,13 +152,13 @@ function literalOf(left: Comparable, text: string, start: number, methods: Named
     case 'string':
       return bytesToHex(Buffer.from(text));
     case 'method':
-      return selectorOf(text, start, methods);
+      return parseSelector(text, start, methods);
     default:
       throw new ExpressionError(`${typeName(left)} cannot be compared with a text`, start);
   }
 }
 
-function selectorOf(signature: string, start: number, methods: NamedMethods): Hex {
+function parseSelector(signature: string, start: number, methods: NamedMethods): Hex {
   // A call without data.
   if (signature === '') return '0x';
   const method = methods.get(signature);
@@ -169,9 +169,9 @@ function selectorOf(signature: string, start: number, methods: NamedMethods): He
   );
 }
 
-const longestShown = 80;
+const maxShownLength = 80;
 
-function shown(value: string | bigint | boolean): string {
+function describeValue(value: string | bigint | boolean): string {
   const text = String(value);
-  return `it is ${text.length > longestShown ? `${text.slice(0, longestShown)}…` : text}`;
+  return `it is ${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}`;
 }

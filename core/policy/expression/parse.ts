@@ -26,11 +26,11 @@ export function parse(text: string): Syntax {
 }
 
 /** A part of an expression and everything in it. */
-export function* partsOf(part: unknown): Generator<Syntax> {
-  if (Array.isArray(part)) for (const each of part) yield* partsOf(each);
+export function* walkSyntax(part: unknown): Generator<Syntax> {
+  if (Array.isArray(part)) for (const each of part) yield* walkSyntax(each);
   if (!isSyntax(part)) return;
   yield part;
-  yield* partsOf(part.args);
+  yield* walkSyntax(part.args);
 }
 
 function isSyntax(part: unknown): part is Syntax {

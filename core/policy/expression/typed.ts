@@ -107,7 +107,7 @@ export type Typed =
   | { readonly type: 'cost' };
 
 /** Counts a part of an expression as work. */
-export function counted<T>(read: Read<T>, steps = 1): Read<T> {
+export function countSteps<T>(read: Read<T>, steps = 1): Read<T> {
   return (run) => {
     run.step(steps);
     return read(run);

@@ -9,7 +9,7 @@ export type NamedMethod = { readonly selector: Hex; readonly args: AbiTuple };
 export type NamedMethods = ReadonlyMap<string, NamedMethod>;
 
 /** The methods of declarations, such as `transfer(address to,uint256 amount)`. Throws SyntaxError. */
-export function methodsOf(declarations: Iterable<string>): NamedMethods {
+export function parseMethods(declarations: Iterable<string>): NamedMethods {
   const known = new Map<string, NamedMethod>();
   for (const declaration of declarations) addMethod(known, declaration);
   return known;
@@ -23,24 +23,24 @@ export function addMethod(known: Map<string, NamedMethod>, declaration: string):
   const { signature, args } = parseMethod(declaration);
   const before = known.get(signature);
   known.set(signature, {
-    selector: before?.selector ?? selectorOf(signature),
+    selector: before?.selector ?? hashSelector(signature),
     args: before === undefined ? args : { ...args, fields: agreedFields(before.args, args) },
   });
 }
 
 /** The signature of a declaration, without names: `transfer(address,uint256)`. */
-export function signatureOf(declaration: string): string {
+export function toSignature(declaration: string): string {
   return declaration.replace(/ [A-Za-z_$][A-Za-z0-9_$]*/g, '');
 }
 
 /** The name in a signature or declaration. */
-export function nameOf(signature: string): string {
+export function methodName(signature: string): string {
   return signature.slice(0, signature.indexOf('('));
 }
 
-/** One declaration of a method, as {@link methodsOf} reads it. */
-export function declarationOf(signature: string, { args }: NamedMethod): string {
-  return nameOf(signature) + declared(args);
+/** One declaration of a method, as {@link parseMethods} reads it. */
+export function formatDeclaration(signature: string, { args }: NamedMethod): string {
+  return methodName(signature) + declared(args);
 }
 
 function declared(type: AbiType): string {
@@ -70,6 +70,6 @@ function agreedFields(one: AbiTuple, other: AbiTuple): AbiTuple['fields'] {
   });
 }
 
-function selectorOf(signature: string): Hex {
+function hashSelector(signature: string): Hex {
   return `0x${Buffer.from(keccak256(Buffer.from(signature))).toString('hex', 0, 4)}`;
 }

@@ -5,8 +5,8 @@ import { choice, list, object, type Infer } from '../../schema/structural.js';
 import { checksumExpectation } from '../../units/address.js';
 import { given } from '../../units/given.js';
 import type { AppliesTo, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, decideEach, sayOf } from '../modes.js';
-import { addressListOf, maxAddresses } from '../address-list.js';
+import { appliesIn, appliesToSchema, createGlance, decideEach, describeDecision } from '../modes.js';
+import { compileAddressList, maxAddresses } from '../address-list.js';
 
 const maxOfPaymaster = 10_000;
 
@@ -53,12 +53,12 @@ export const senders = {
   },
   modesOf: ({ appliesTo = ['SPONSORED'] }) => appliesTo,
   problem({ addresses }) {
-    const { wrongAt } = addressListOf(addresses);
+    const { wrongAt } = compileAddressList(addresses);
     if (wrongAt < 0) return undefined;
     return `spec.senders.addresses[${wrongAt}] must be ${checksumExpectation}, got ${quote(addresses[wrongAt])}.`;
   },
   compile({ spec: { action, addresses, appliesTo }, policyId, name }) {
-    const made = addressListOf(addresses).list;
+    const made = compileAddressList(addresses).list;
     const count = made.addresses.length;
     return {
       config: { policyId, name, action, list: made.hash, count, ...given({ appliesTo }) },
@@ -82,9 +82,9 @@ export const senders = {
     policies.map((each) => {
       const usual =
         each.action === 'Allow' ? `serves ${accounts(each.count)} alone` : `refuses ${accounts(each.count)}`;
-      return glanceOf(
+      return createGlance(
         each,
-        sayOf(each, facts, usual, (of) => decideSender(each, of)),
+        describeDecision(each, facts, usual, (of) => decideSender(each, of)),
       );
     }),
   record: {

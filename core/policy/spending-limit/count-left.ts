@@ -1,11 +1,11 @@
 import { plusMs, type EpochMs } from '../../units/time.js';
 import type { CounterId } from '../../usage/reservation.js';
 import type { CounterState } from '../../usage/reserve-request.js';
-import { figureOf, formatAmount } from '../../usage/units.js';
+import { renderFigure, formatAmount } from '../../usage/units.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { noCost } from '../../usage/unit.js';
 import { decideCycle } from './cycle.js';
-import { configOf } from './kind.js';
+import { toLimitConfig } from './kind.js';
 import { compileLimits, limitShares } from './shares.js';
 import { isCounted, type CycleStatus, type LimitConfig, type SpendingLimitSpec } from './schema.js';
 
@@ -36,16 +36,17 @@ export function countLeft(
   if (was === undefined || !isCounted(after)) return undefined;
   // A cycle that nobody has recorded begins now. One that begins anew must differ from it.
   const then = plusMs(now, 1);
-  const countOf = (cycle: CycleStatus) => counted(configOf({ policyId, name: '' }, cycle, then), then);
-  const left = countOf(was);
+  const countCycle = (cycle: CycleStatus) =>
+    countLimit(toLimitConfig({ policyId, name: '' }, cycle, then), then);
+  const left = countCycle(was);
   const goesOn = (spec: typeof after): boolean => {
-    const next = countOf(decideCycle(spec, was, undefined, then));
+    const next = countCycle(decideCycle(spec, was, undefined, then));
     return next.counter === left.counter && next.unit === left.unit;
   };
   return goesOn(after) ? undefined : { ...left, canBeKept: goesOn({ ...after, keepCount: true }) };
 }
 
-function counted(config: ReturnType<typeof configOf>, now: EpochMs): Omit<CountLeft, 'canBeKept'> {
+function countLimit(config: ReturnType<typeof toLimitConfig>, now: EpochMs): Omit<CountLeft, 'canBeKept'> {
   const limits = compileLimits([config]);
   const [share] = limitShares(limits, { sender: toAddressKey(zeroAddress), cost: noCost, now });
   const { counter, unit, threshold } = share!;
@@ -59,6 +60,6 @@ export function describeCountLeft(
 ): string {
   const most = formatAmount(unit, threshold);
   if (perSender) return `the count begins anew: what each account has used of ${most} is forgotten`;
-  const used = state === undefined ? 'what was used' : figureOf(unit, state.used + state.reserved);
+  const used = state === undefined ? 'what was used' : renderFigure(unit, state.used + state.reserved);
   return `the count begins anew: ${used} of ${most} forgotten`;
 }

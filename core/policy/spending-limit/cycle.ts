@@ -18,7 +18,7 @@ export function decideCycle(
   lasting?: CycleStatus,
 ): CycleStatus {
   return spec.cycleDuration === undefined
-    ? decideStanding(spec, latest([recorded, lasting, served && cycleOf(served)]), now)
+    ? decideStanding(spec, latest([recorded, lasting, served && toCycleStatus(served)]), now)
     : decideDuration({ ...spec, cycleDuration: spec.cycleDuration }, recorded, served, now, lasting);
 }
 
@@ -40,7 +40,7 @@ function decideDuration(
   lasting?: CycleStatus,
 ): CycleStatus {
   const wanted = {
-    durationMs: durationOf(spec),
+    durationMs: toDurationMs(spec),
     scope: spec.scope,
     threshold: spec.threshold,
     thresholdType: spec.thresholdType,
@@ -54,7 +54,7 @@ function decideDuration(
     spec.startTime === recorded?.specStartTime ? undefined : parseInstant(spec.startTime ?? '');
   if (startTime !== undefined) return { startTime: formatInstant(startTime), ...wanted };
   // A status that could not be written yet records an older cycle, whose count is not the present one.
-  const going = lastBegun([recorded, served && cycleOf(served)].filter(goesOn));
+  const going = lastBegun([recorded, served && toCycleStatus(served)].filter(goesOn));
   if (going === undefined) return { startTime: formatInstant(now), ...wanted };
   return isSameLimit(going, wanted) && isRecordedAs(going, wanted)
     ? going
@@ -67,7 +67,7 @@ function decideDuration(
  */
 function decideStanding(spec: CountedSpec, known: CycleStatus | undefined, now: EpochMs): CycleStatus {
   const begun = parseInstant(known?.startTime ?? '');
-  const restarted = restartOf(spec, now);
+  const restarted = findRestart(spec, now);
   const isAnew = restarted !== undefined && restarted > (begun ?? -Infinity);
   // Otherwise three operations that were assumed would become three coins.
   const isSameUnit = known?.thresholdType === spec.thresholdType;
@@ -87,7 +87,7 @@ function decideStanding(spec: CountedSpec, known: CycleStatus | undefined, now: 
   return known !== undefined && isEqual(known, wanted) ? known : wanted;
 }
 
-function restartOf(
+function findRestart(
   { restartedAt }: Pick<SpendingLimitSpec, 'restartedAt'>,
   now: EpochMs,
 ): EpochMs | undefined {
@@ -95,7 +95,7 @@ function restartOf(
   return at === undefined || at > plusMs(now, toleratedAheadMs) ? undefined : at;
 }
 
-export function cycleOf(served: LimitConfig): CycleStatus {
+export function toCycleStatus(served: LimitConfig): CycleStatus {
   const { policyId: _, name: __, startMs, ...terms } = served;
   return { ...terms, startTime: formatInstant(startMs) };
 }
@@ -114,7 +114,7 @@ function lastBegun(known: readonly (CycleStatus | undefined)[]): CycleStatus | u
 }
 
 /** Length of a cycle in milliseconds. */
-function durationOf({ cycleDuration }: Required<Pick<SpendingLimitSpec, 'cycleDuration'>>): number {
+function toDurationMs({ cycleDuration }: Required<Pick<SpendingLimitSpec, 'cycleDuration'>>): number {
   return cycleDuration.value * cycleUnits[cycleDuration.unit];
 }
 

@@ -5,14 +5,14 @@ import {
   needsPrice,
   parseThreshold,
   unitNames,
-  unitOf,
+  unitRow,
   units,
   type Unit,
 } from '../../usage/units.js';
 import { column } from '../../meta/schema-parts.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { Glance, GlanceAt, PolicyFacts, PolicyIdentity, PolicyKind } from '../kind.js';
-import { cycleOf, decideCycle } from './cycle.js';
+import { toCycleStatus, decideCycle } from './cycle.js';
 import { limitRecord, type LimitBody } from './record.js';
 import {
   isCounted,
@@ -25,10 +25,10 @@ import { compileLimits, limitShares, type CompiledLimit } from './shares.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { noCost } from '../../usage/unit.js';
 import { never } from '../../usage/window.js';
-import { decideEach, glanceOf, saidOf } from '../modes.js';
+import { decideEach, createGlance, describeVerdict } from '../modes.js';
 import { quote } from '../../errors.js';
 import { calendarUnits, isTimeZone } from '../../usage/calendar.js';
-import { expectedOf, isAmount, isThreshold } from './threshold.js';
+import { describeThreshold, isAmount, isThreshold } from './threshold.js';
 import { priceStale } from '../share-texts.js';
 
 /** One that only bounds each operation has no cycle. */
@@ -69,7 +69,7 @@ export const spendingLimit = {
       };
     const counted = served !== undefined && 'startMs' in served ? served : undefined;
     const cycle = decideCycle(spec, recorded, counted, now, lastingCycle);
-    return { config: { ...configOf({ policyId, name }, cycle, now), ...perOperation }, cycle };
+    return { config: { ...toLimitConfig({ policyId, name }, cycle, now), ...perOperation }, cycle };
   },
   config: {
     write,
@@ -85,7 +85,7 @@ export const spendingLimit = {
     cycles: ({ limits }) =>
       // Nothing restarts a budget but its spec, so nothing of it is remembered.
       limits.flatMap((limit) =>
-        limit.budget === true ? [] : [{ policyId: limit.policyId, ...cycleOf(limit) }],
+        limit.budget === true ? [] : [{ policyId: limit.policyId, ...toCycleStatus(limit) }],
       ),
   },
   decision: {
@@ -154,7 +154,11 @@ function write(configs: readonly AnyLimitConfig[]): Limits {
   };
 }
 
-export function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: EpochMs): LimitConfig {
+export function toLimitConfig(
+  { policyId, name }: PolicyIdentity,
+  cycle: CycleStatus,
+  now: EpochMs,
+): LimitConfig {
   return {
     policyId,
     name,
@@ -187,13 +191,15 @@ function glanceOfLimit(limit: CompiledLimit, { now, facts, used, ...at }: Glance
   const most = `${formatAmount(unit, threshold)}${whose}${budget}`;
   // What other accounts have used says nothing about this one.
   const counter = share === undefined || (perSender && sender === undefined) ? undefined : used?.(share);
-  if (counter === undefined) return glanceOf(limit, { says: `at most ${most}`, ...given({ turnsAt }) });
+  if (counter === undefined) return createGlance(limit, { says: `at most ${most}`, ...given({ turnsAt }) });
   const left = Math.max(0, threshold - counter.used - counter.reserved);
   const needs =
-    facts?.mode === 'SPONSORED' && facts.cost !== undefined ? unitOf(unit).take(facts.cost)?.cost : undefined;
+    facts?.mode === 'SPONSORED' && facts.cost !== undefined
+      ? unitRow(unit).take(facts.cost)?.cost
+      : undefined;
   const need = needs === undefined ? '' : `, this operation needs ${formatAmount(unit, needs)}`;
   const isOver = needs === undefined ? left === 0 : needs > left;
-  return glanceOf(limit, {
+  return createGlance(limit, {
     says: `${formatAmount(unit, counter.used)} used and ${formatAmount(unit, counter.reserved)} promised of ${most}${need}`,
     ...(isOver ? { verdict: 'refuse' } : needs === undefined ? {} : { verdict: 'pass' }),
     remaining: formatAmount(unit, left),
@@ -233,14 +239,14 @@ function limitProblem(
   if (!Object.hasOwn(units, thresholdType))
     return `${at.cycle}.thresholdType must be one of ${unitNames.join(', ')}, got ${quote(thresholdType)}.`;
   if (assumeUsed !== undefined && !isThreshold(assumeUsed, thresholdType))
-    return `${at.cycle}.assumeUsed must be ${expectedOf(thresholdType)}, got ${quote(assumeUsed)}.`;
+    return `${at.cycle}.assumeUsed must be ${describeThreshold(thresholdType)}, got ${quote(assumeUsed)}.`;
   if (perOperation !== undefined && !isAmount(thresholdType))
     return `${at.cycle}.perOperation must be left out when thresholdType is ${thresholdType}, got ${quote(perOperation)}.`;
   if (perOperation !== undefined && !isThreshold(perOperation, thresholdType))
-    return `${at.cycle}.perOperation must be ${expectedOf(thresholdType)}, got ${quote(perOperation)}.`;
+    return `${at.cycle}.perOperation must be ${describeThreshold(thresholdType)}, got ${quote(perOperation)}.`;
   return threshold === undefined || isThreshold(threshold, thresholdType)
     ? undefined
-    : `${at.threshold} must be ${expectedOf(thresholdType)}, got ${quote(threshold)}.`;
+    : `${at.threshold} must be ${describeThreshold(thresholdType)}, got ${quote(threshold)}.`;
 }
 
 /** What one operation may cost at most. Nothing is counted, so it needs neither cycle nor store. */
@@ -279,8 +285,9 @@ function glanceOfOperationLimits(
   return limits.map((limit) => {
     const usual = `at most ${formatAmount(limit.unit, limit.most)} for each operation`;
     const cost = facts && costIn(limit, facts);
-    if (cost === undefined || facts?.mode !== 'SPONSORED') return glanceOf(limit, saidOf(usual, undefined));
-    return glanceOf(limit, saidOf(comparison(limit, cost), decideCost(limit, cost)));
+    if (cost === undefined || facts?.mode !== 'SPONSORED')
+      return createGlance(limit, describeVerdict(usual, undefined));
+    return createGlance(limit, describeVerdict(comparison(limit, cost), decideCost(limit, cost)));
   });
 }
 
@@ -290,7 +297,7 @@ function decideCost(limit: OperationLimit, cost: number): Verdict {
 
 /** As limits count it: rounded up. */
 function costIn({ unit }: OperationLimit, { cost }: PolicyFacts): number | undefined {
-  return cost && unitOf(unit).take(cost)?.cost;
+  return cost && unitRow(unit).take(cost)?.cost;
 }
 
 function comparison({ unit, most }: OperationLimit, cost: number): string {

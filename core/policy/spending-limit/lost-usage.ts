@@ -1,7 +1,7 @@
 import type { EpochMs } from '../../units/time.js';
 import { formatInstant } from '../../units/time.js';
 import { never } from '../../usage/window.js';
-import { compileLimits, windowOf } from './shares.js';
+import { compileLimits, findLimitWindow } from './shares.js';
 import type { LimitConfig } from './schema.js';
 
 /** A limit that refuses everything, because nobody knows what was used of its present window. */
@@ -21,7 +21,7 @@ export function lostLimits(
   now: EpochMs,
 ): readonly LostLimit[] {
   return compileLimits(limits).flatMap((limit, index) => {
-    const { from, until } = windowOf(limit, now);
+    const { from, until } = findLimitWindow(limit, now);
     if (from >= since || limit.shadow === true) return [];
     const { policyId, name, budget, durationMs } = limits[index]!;
     const end = until === never ? '' : `until ${formatInstant(until)}, or `;

@@ -1,7 +1,7 @@
 import { quote, type Problem } from '../../errors.js';
 import { cycleUnit } from '../../meta/schema-parts.js';
 import { record as jsonRecord } from '../../schema/json-schema.js';
-import { fieldOf, isObject } from '../../schema/json-value.js';
+import { readField, isObject } from '../../schema/json-value.js';
 import { choice, object, type Infer, type SchemaOf } from '../../schema/structural.js';
 import { decimalText } from '../../units/decimal-text.js';
 import { calendarUnits } from '../../usage/calendar.js';
@@ -117,7 +117,7 @@ function cycleStartMs({ metadata, spec, status }: PolicyToRender<SpendingLimitSp
 export function withCycle(data: unknown): unknown {
   if (!isObject(data)) return data;
   const text = data['cycleDuration'];
-  if (typeof text !== 'string' || text.length > longestCycle) return data;
+  if (typeof text !== 'string' || text.length > maxCycleLength) return data;
   try {
     const parsed: unknown = JSON.parse(text);
     return { ...data, cycleDuration: parsed };
@@ -127,7 +127,7 @@ export function withCycle(data: unknown): unknown {
 }
 
 /** Generous for two members, spaces included. */
-const longestCycle = 1_000;
+const maxCycleLength = 1_000;
 
 /** Whether the service document can express the limit. */
 export function isDocumented(spec: SpendingLimitSpec): spec is DocumentedLimit {
@@ -145,14 +145,14 @@ function isDocumentUnit(type: unknown): type is DocumentUnit {
 
 /** Problems of a new limit or of a change, in which any field may be absent. */
 export function limitProblems(data: unknown, prefix: string): readonly Problem[] {
-  const most = fieldOf(data, 'threshold');
-  const type = fieldOf(data, 'thresholdType');
-  const cycle = fieldOf(data, 'cycleDuration');
-  const value = fieldOf(cycle, 'value');
+  const most = readField(data, 'threshold');
+  const type = readField(data, 'thresholdType');
+  const cycle = readField(data, 'cycleDuration');
+  const value = readField(cycle, 'value');
   const problems: (Problem | undefined)[] = [];
   if (typeof most === 'number' && isDocumentUnit(type))
     problems.push(thresholdProblem(decimalText(most), type, `${prefix}threshold`));
-  if (fieldOf(cycle, 'unit') === 'day' && typeof value === 'number' && value > maxCycleValue.day)
+  if (readField(cycle, 'unit') === 'day' && typeof value === 'number' && value > maxCycleValue.day)
     problems.push({
       field: `${prefix}cycleDuration.value`,
       expected: `at most ${maxCycleValue.day} when the unit is day`,

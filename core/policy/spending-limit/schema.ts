@@ -2,12 +2,12 @@ import { cycleUnit, exactlyOneOf, instant } from '../../meta/schema-parts.js';
 import { boolean, choice, immutable, integer, object, text, type Infer } from '../../schema/structural.js';
 import { maxCycleValue, type EpochMs } from '../../units/time.js';
 import { calendarUnits, type Calendar } from '../../usage/calendar.js';
-import { unitNames, unitOf } from '../../usage/units.js';
+import { unitNames, unitRow } from '../../usage/units.js';
 import { anyThreshold, perOperationRules, thresholdRules } from './threshold.js';
 
 /** Zero is allowed: a limit of zero refuses everything. */
 const threshold = text(
-  `The limit as decimal text: ${unitNames.map((unit) => `${unitOf(unit).noun} for ${unit}`).join(', ')}, e.g. "100" or "0.05". Zero refuses everything. Left out where only perOperation bounds.`,
+  `The limit as decimal text: ${unitNames.map((unit) => `${unitRow(unit).noun} for ${unit}`).join(', ')}, e.g. "100" or "0.05". Zero refuses everything. Left out where only perOperation bounds.`,
   anyThreshold,
 );
 
@@ -58,7 +58,7 @@ export const spendingLimitSchema = object(
         immutable('delete this PaymasterPolicy and create another'),
       ),
       thresholdType: choice(
-        `What is limited. ${unitNames.map((unit) => `${unit}: ${unitOf(unit).bounds}`).join('; ')}.`,
+        `What is limited. ${unitNames.map((unit) => `${unit}: ${unitRow(unit).bounds}`).join('; ')}.`,
         unitNames,
       ),
     },

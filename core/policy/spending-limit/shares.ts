@@ -1,7 +1,7 @@
 import type { LimitConfig } from './schema.js';
 import { counterOfSender, limitCounter } from '../../usage/counter-names.js';
 import { priceStale } from '../share-texts.js';
-import { parseThreshold, unitOf, type Unit } from '../../usage/units.js';
+import { parseThreshold, unitRow, type Unit } from '../../usage/units.js';
 import type { Taken } from '../../usage/unit.js';
 import { limitWindowAt, type LimitCycle, type LimitWindow } from '../../usage/limit-window.js';
 import { contains } from '../../usage/window.js';
@@ -37,7 +37,7 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
       durationMs: limit.durationMs,
       calendar: limit.calendar,
     }),
-    threshold: Math.max(0, amountOf(limit, limit.threshold) - amountOf(limit, assumedOf(limit))),
+    threshold: Math.max(0, parseAmount(limit, limit.threshold) - parseAmount(limit, readAssumed(limit))),
     unit: limit.thresholdType,
     perSender: limit.scope === 'SMART_ACCOUNT',
   }));
@@ -55,10 +55,10 @@ export function limitShares(
   // Of a unit all limits take the same.
   const takes = new Map<Unit, Taken | undefined>();
   return limits.map((limit) => {
-    if (!takes.has(limit.unit)) takes.set(limit.unit, unitOf(limit.unit).take(cost));
+    if (!takes.has(limit.unit)) takes.set(limit.unit, unitRow(limit.unit).take(cost));
     const taken = takes.get(limit.unit);
     if (taken === undefined && limit.shadow !== true) throw priceStale(limit.name);
-    const { window, counter } = current(limit, now);
+    const { window, counter } = findCurrent(limit, now);
     return {
       counter: limit.perSender ? counterOfSender(counter, sender) : counter,
       unit: limit.unit,
@@ -77,9 +77,9 @@ const nothing = { cost: 0 } as const;
  * All users share this counter until the window turns. It is named once, so that Maps need not hash it again, and calendars are not
  * asked for each request.
  */
-function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit['last']> {
+function findCurrent(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit['last']> {
   if (limit.last !== undefined && contains(limit.last.window, now)) return limit.last;
-  const window = windowOf(limit, now);
+  const window = findLimitWindow(limit, now);
   return (limit.last = { window, counter: limitCounter(limit.counts, window) });
 }
 
@@ -87,7 +87,7 @@ function current(limit: CompiledLimit, now: EpochMs): NonNullable<CompiledLimit[
  * A budget's `restartedAt` is judged when an operation is, not when the budget is compiled: all paymasters turn to the new counter at
  * once. A month that began after it is the same month without it, so that removing the field begins nothing anew.
  */
-export function windowOf(limit: CompiledLimit, now: EpochMs): LimitWindow {
+export function findLimitWindow(limit: CompiledLimit, now: EpochMs): LimitWindow {
   const window = limitWindowAt(limit, now);
   if (limit.isBudget !== true) return window;
   const { startMs, calendar } = limit;
@@ -106,10 +106,10 @@ function countsAs({ policyId, budget, durationMs, threshold }: LimitConfig): str
 }
 
 /** Of an endless limit. One that was made a calendar limit since then remembers it, for the case that it is made endless again. */
-function assumedOf({ calendar, assumeUsed = '0' }: LimitConfig): string {
+function readAssumed({ calendar, assumeUsed = '0' }: LimitConfig): string {
   return calendar === undefined ? assumeUsed : '0';
 }
 
-function amountOf({ thresholdType }: LimitConfig, text: string): number {
+function parseAmount({ thresholdType }: LimitConfig, text: string): number {
   return parseThreshold(thresholdType, text);
 }

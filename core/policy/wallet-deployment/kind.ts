@@ -1,6 +1,6 @@
 import { emptyObject, type SchemaOf } from '../../schema/structural.js';
 import type { PolicyIdentity, PolicyKind } from '../kind.js';
-import { glanceOf } from '../modes.js';
+import { createGlance } from '../modes.js';
 import type { DecodedCalls } from '../../userop/call-data.js';
 import type { AllowList } from '../rules/allow-list/compile.js';
 import { isDeployOnly, type AllowListOperation } from '../rules/allow-list/decide.js';
@@ -51,7 +51,7 @@ export const walletDeployment = {
   },
   glance({ walletDeployment: isPermitted, deployments }) {
     const says = 'lets operations pass that only deploy their account';
-    if (deployments !== undefined) return deployments.map((each) => glanceOf(each, { says }));
+    if (deployments !== undefined) return deployments.map((each) => createGlance(each, { says }));
     return isPermitted ? [{ name: 'Deployment of wallets', says }] : [];
   },
   record: {

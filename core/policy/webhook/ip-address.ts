@@ -10,7 +10,7 @@ export type IpNetwork = { readonly address: string; readonly family: Family; rea
  * spelling without brackets and zone. Undefined for everything else. The URL parser handles the odd IPv4 forms (octal,
  * hex, short).
  */
-export function familyOf(text: string): Family | undefined {
+export function findAddressFamily(text: string): Family | undefined {
   const family = text.includes('%') ? 0 : isIP(text);
   return family === 0 ? undefined : family === 4 ? 'ipv4' : 'ipv6';
 }
@@ -18,7 +18,7 @@ export function familyOf(text: string): Family | undefined {
 /** Parses CIDR notation. Throws RangeError, which quotes the text, when it is not valid. */
 export function parseNetwork(text: string): IpNetwork {
   const [address = '', prefix = '', ...rest] = text.split('/');
-  const family = familyOf(address);
+  const family = findAddressFamily(address);
   const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 'ipv6' ? 128 : 32);
   if (family === undefined || !isPrefix || rest.length > 0) {
     throw new RangeError(`a network must be a CIDR range such as "10.96.0.0/12", got "${text}"`);
@@ -32,7 +32,7 @@ export function createNetworks(networks: readonly IpNetwork[]): (address: string
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const { address, family, prefix } of networks) lists[family].addSubnet(address, prefix, family);
   return (address) => {
-    const family = familyOf(address);
+    const family = findAddressFamily(address);
     return family !== undefined && lists[family].check(address, family);
   };
 }

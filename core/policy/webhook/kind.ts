@@ -1,12 +1,12 @@
 import { formatProblem, unreachable } from '../../errors.js';
 import { parseInstant } from '../../units/time.js';
 import type { PolicyIdentity, PolicyKind, PolicyRecord } from '../kind.js';
-import { glanceOf } from '../modes.js';
+import { createGlance } from '../modes.js';
 import { webhookSchema, webhookTimeoutSeconds, type WebhookConfig, type WebhookSpec } from './schema.js';
 import { checkWebhookUrl } from './webhook-url.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { HostOutcome } from '../policy-hosts.js';
-import { fieldOf } from '../../schema/json-value.js';
+import { readField } from '../../schema/json-value.js';
 import { choice, number, object, text } from '../../schema/structural.js';
 import { deriveWebhookKey } from './signing-key.js';
 
@@ -36,7 +36,7 @@ const webhookRecord: PolicyRecord<WebhookSpec, WebhookBody> = {
     },
   }),
   problems: (data, prefix, { webhookUrls }) => {
-    const url = fieldOf(data, 'url');
+    const url = readField(data, 'url');
     const problem = typeof url === 'string' ? checkWebhookUrl(url, webhookUrls, `${prefix}url`) : undefined;
     return problem ? [problem] : [];
   },
@@ -73,7 +73,7 @@ export const webhook = {
     return wrong && `${formatProblem(wrong)}.`;
   },
   compile({ spec, policyId, name }, known) {
-    const config = webhookConfigOf({ policyId, name }, spec, known.keyGeneration);
+    const config = compileWebhook({ policyId, name }, spec, known.keyGeneration);
     return { config, keyGeneration: config.keyGeneration ?? 1 };
   },
   config: {
@@ -100,7 +100,7 @@ export const webhook = {
       // The rest of the URL may hold a secret of its owner.
       const host = URL.canParse(each.url) ? new URL(each.url).host : 'its host';
       const onError = each.onError === 'Deny' ? 'refuses' : 'lets operations pass';
-      return glanceOf(each, { says: `asks ${host}, and ${onError} when that does not answer` });
+      return createGlance(each, { says: `asks ${host}, and ${onError} when that does not answer` });
     }),
   record: webhookRecord,
 } as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Served, WebhookBody>;
@@ -108,7 +108,7 @@ export const webhook = {
 /** Shared by all paymasters without webhooks: there may be a hundred thousand of them. */
 const none: readonly never[] = Object.freeze([]);
 
-export function webhookConfigOf(
+export function compileWebhook(
   { policyId, name }: PolicyIdentity,
   spec: WebhookSpec,
   knownGeneration: number,

@@ -1,5 +1,5 @@
 import { either, type Setting, type Settings } from '../../settings.js';
-import { createNetworks, familyOf, parseNetwork, type IpNetwork } from './ip-address.js';
+import { createNetworks, findAddressFamily, parseNetwork, type IpNetwork } from './ip-address.js';
 import { isLoopbackName, type PrivateHost, type WebhookUrlRules } from './webhook-url.js';
 
 /** Of every process that judges or calls webhooks. */
@@ -59,7 +59,7 @@ function parseOrigin(text: string): string {
   const expected = `entries URL=CIDR,CIDR whose URL has scheme, full host name and port only, got "${text}"`;
   if (!/^https?:\/\/[^/?#@\\\s]+\/?$/i.test(text) || !URL.canParse(text)) throw new RangeError(expected);
   const { origin, hostname } = new URL(text);
-  const isName = /^[\w-]+(\.[\w-]+)+$/.test(hostname) && familyOf(hostname) === undefined;
+  const isName = /^[\w-]+(\.[\w-]+)+$/.test(hostname) && findAddressFamily(hostname) === undefined;
   if (!isName || isLoopbackName(hostname)) throw new RangeError(expected);
   return origin;
 }

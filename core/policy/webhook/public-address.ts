@@ -1,4 +1,4 @@
-import { createNetworks, familyOf, parseNetwork } from './ip-address.js';
+import { createNetworks, findAddressFamily, parseNetwork } from './ip-address.js';
 
 /**
  * Decides which addresses a request may reach whose target a customer chose: public unicast only. For IPv4 this is a
@@ -22,7 +22,7 @@ export function createNetworkGuard(networks: readonly string[]): AddressGuard {
 }
 
 function isPublic(address: string): boolean {
-  return (familyOf(address) === 'ipv4' || isAssignedV6(address)) && !isSpecial(address);
+  return (findAddressFamily(address) === 'ipv4' || isAssignedV6(address)) && !isSpecial(address);
 }
 
 const isLoopback = createNetworks(['127.0.0.0/8', '::1/128'].map(parseNetwork));

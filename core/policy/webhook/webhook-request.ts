@@ -30,7 +30,7 @@ type RenderInput = {
 /**
  * The request to a rule endpoint that a customer hosts.
  *
- * POST sends the body of {@link encodeBody}. GET sends only the data, as query parameters (see {@link queryOf}). Both
+ * POST sends the body of {@link encodeBody}. GET sends only the data, as query parameters (see {@link renderQuery}). Both
  * are signed over everything that a host decides by: `X-Signature` is `v2=` and HMAC-SHA256, 64 lowercase hex digits,
  * over these lines, each but the last followed by one line feed:
  *
@@ -50,15 +50,15 @@ export function renderWebhook(input: RenderInput): RenderedWebhook {
   const { webhook, data } = input;
   const url = new URL(webhook.url);
   if (webhook.method === 'GET') {
-    const path = `${url.pathname}${queryOf(url, data)}`;
-    return { method: 'GET', path, headers: headersOf(input, path, undefined), body: undefined };
+    const path = `${url.pathname}${renderQuery(url, data)}`;
+    return { method: 'GET', path, headers: renderHeaders(input, path, undefined), body: undefined };
   }
   const body = input.body();
   const path = `${url.pathname}${url.search}`;
   return {
     method: 'POST',
     path,
-    headers: { ...headersOf(input, path, body), 'content-type': 'application/json' },
+    headers: { ...renderHeaders(input, path, body), 'content-type': 'application/json' },
     body,
   };
 }
@@ -77,7 +77,11 @@ export function encodeBody(data: unknown, userOp: Readonly<Record<string, unknow
   return Buffer.from(JSON.stringify({ data, userOp: isLong ? { ...userOp, signature: '0x' } : userOp }));
 }
 
-function headersOf(input: RenderInput, path: string, body: Uint8Array | undefined): Record<string, string> {
+function renderHeaders(
+  input: RenderInput,
+  path: string,
+  body: Uint8Array | undefined,
+): Record<string, string> {
   const { webhook, isTest = false, now, signingKey, nextKey } = input;
   const kind = isTest ? 'test' : 'live';
   const start = ['v2', now, webhook.policyId, kind, webhook.method, path, ''].join('\n');
@@ -103,7 +107,7 @@ function headersOf(input: RenderInput, path: string, body: Uint8Array | undefine
  * URL already has a parameter, it stays and is not repeated: the data comes from the sender of the operation, the URL
  * from the policy's owner.
  */
-function queryOf(url: URL, data: unknown): string {
+function renderQuery(url: URL, data: unknown): string {
   const owned = new Set(url.searchParams.keys());
   const members = isObject(data) ? Object.entries(data) : [['data', data] as const];
   const added = new URLSearchParams();

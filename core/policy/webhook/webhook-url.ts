@@ -1,5 +1,5 @@
 import { quote, type Problem } from '../../errors.js';
-import { familyOf } from './ip-address.js';
+import { findAddressFamily } from './ip-address.js';
 import { createAddressGuard } from './public-address.js';
 
 /**
@@ -75,7 +75,7 @@ function findFault(text: string, rules: WebhookUrlRules): string | undefined {
 
 function findHostFault(hostname: string, rules: WebhookUrlRules): string | undefined {
   const literal = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  if (familyOf(literal) !== undefined) {
+  if (findAddressFamily(literal) !== undefined) {
     return createAddressGuard(rules).isAllowed(literal) ? undefined : 'a URL whose host is a public address';
   }
   if (hostname.endsWith('.')) return 'a URL whose host has no trailing dot';

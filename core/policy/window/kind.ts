@@ -5,7 +5,7 @@ import { object, type Infer } from '../../schema/structural.js';
 import { given } from '../../units/given.js';
 import { formatInstant, parseInstant, type EpochMs } from '../../units/time.js';
 import type { AppliesTo, PolicyIdentity, PolicyKind } from '../kind.js';
-import { appliesIn, appliesToSchema, glanceOf, decideEach } from '../modes.js';
+import { appliesIn, appliesToSchema, createGlance, decideEach } from '../modes.js';
 
 const schema = object(
   'When operations pass, for policyType WINDOW: from, until, or both. Signed data expire when the window ends at the latest.',
@@ -69,7 +69,7 @@ export const window = {
   glance: ({ windows = [] }, { now }) =>
     windows.map((each) => {
       const turnsAt = [each.from, each.until].find((at) => at !== undefined && now < at);
-      return glanceOf(each, {
+      return createGlance(each, {
         says: sayWindow(each, now),
         verdict: isOpen(each, now) ? 'pass' : 'refuse',
         ...given({ turnsAt }),

@@ -36,7 +36,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 export function createSessions({ key, clock }: { readonly key: () => Uint8Array; readonly clock: Clock }) {
   /** The session of the request's cookie, which any page of this site can make a browser send. */
   function ofCookie(request: WithHeaders): Session | undefined {
-    const cookie = cookieOf(request);
+    const cookie = readCookie(request);
     if (cookie === undefined) return undefined;
     const sealed = open(key(), cookie);
     if (sealed === undefined) return undefined;
@@ -79,11 +79,11 @@ function isOverTls(request: WithHeaders): boolean {
   return request.headers.origin?.startsWith('https://') === true;
 }
 
-function cookieOf(request: WithHeaders): string | undefined {
+function readCookie(request: WithHeaders): string | undefined {
   const cookies = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
-  const valueOf = (name: string) =>
+  const readValue = (name: string) =>
     cookies.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
-  return valueOf(secureName) ?? (isOverTls(request) ? undefined : valueOf(plainName));
+  return readValue(secureName) ?? (isOverTls(request) ? undefined : readValue(plainName));
 }
 
 const algorithm = 'aes-256-gcm';
@@ -136,20 +136,20 @@ export function createEndedSessions(texts: Pick<KeptTexts, 'putText' | 'getText'
   return {
     /** Throws UNAVAILABLE: then the session goes on. */
     end: ({ csrf, until }: Session): Promise<void> =>
-      texts.putText(nameOf(csrf), 'signed out', plusMs(until as EpochMs, hourMs)),
+      texts.putText(sessionName(csrf), 'signed out', plusMs(until as EpochMs, hourMs)),
 
     /**
      * Whether a session was signed out. While the database is away nobody knows: readings then go on, since the person on call needs them,
      * and anything else throws UNAVAILABLE.
      */
     async has({ csrf }: Session, isReading: boolean): Promise<boolean> {
-      const asked = texts.getText(nameOf(csrf));
+      const asked = texts.getText(sessionName(csrf));
       return (await (isReading ? unlessUnavailable(asked) : asked)) !== undefined;
     },
   };
 }
 
 /** No paymasterId has a space. */
-function nameOf(csrf: string): string {
+function sessionName(csrf: string): string {
   return `session ${hashCredential(csrf)}`;
 }

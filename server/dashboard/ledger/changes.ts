@@ -7,7 +7,7 @@ import { endpoint, reading } from '../endpoint.js';
 import { instant, integer, name, oneOf, text } from '../parameters.js';
 import { about, shapeOf, showsList } from '../shape.js';
 import { ledgerOff, requireLedger, type Questions } from './fair-ledger.js';
-import { formatCursor, parseCursor, rangeOf } from './range.js';
+import { formatCursor, parseCursor, toRange } from './range.js';
 import * as schemas from './schemas.js';
 
 const pageSize = 100;
@@ -15,7 +15,7 @@ const maxPageSize = 500;
 const maxDays = 4000;
 
 type Written = Change & Change['object'];
-const writtenOf = (change: Change): Written => ({ ...change, ...change.object });
+const toWritten = (change: Change): Written => ({ ...change, ...change.object });
 
 const writeShape = shapeOf<Written>()({
   id: [schemas.uuid, '019b7a2c-4c00-7000-8000-000000000001'],
@@ -81,29 +81,29 @@ export const changesEndpoint = endpoint({
     const position = cursor === undefined ? undefined : parseCursor(cursor, bound, maxDays);
     const range =
       position ??
-      rangeOf(withValues({ from: since, to: until }), tools.clock.now(), { defaultDays: 30, maxDays });
+      toRange(withValues({ from: since, to: until }), tools.clock.now(), { defaultDays: 30, maxDays });
     const { from, to } = range;
     const query: ChangeQuery = { ...asked, from, to, ...withValues({ before: position?.before }), limit };
     const page = await changes.list(query);
     return {
       data: {
-        items: page.changes.map((change) => changeShape.render(writtenOf(change))),
+        items: page.changes.map((change) => changeShape.render(toWritten(change))),
         nextCursor: page.next === undefined ? null : formatCursor({ from, to, before: page.next }, bound),
       },
-      table: tableOf(changes, query),
+      table: changeTable(changes, query),
     };
   },
 });
 
 /** A row for each field. */
-function tableOf(changes: NonNullable<Questions['changes']>, query: ChangeQuery): Table {
+function changeTable(changes: NonNullable<Questions['changes']>, query: ChangeQuery): Table {
   return {
     columns,
     async *pages() {
       for (let next = query.before, isLast = false; !isLast;) {
         const page = await changes.list({ ...query, ...withValues({ before: next }), limit: maxPageSize });
         yield page.changes.flatMap((change) => {
-          const written = Object.values(writeShape.render(writtenOf(change)));
+          const written = Object.values(writeShape.render(toWritten(change)));
           return change.fields.map((each) => [...written, ...Object.values(fieldShape.render(each))]);
         });
         next = page.next;

@@ -91,7 +91,7 @@ export const decisionShape = shapeOf<Shown>()({
   policies: [
     arrayOf(record({ policyId: schemas.text, effect: { enum: ['counted', 'refused', 'would_refuse'] } })),
     [],
-    policiesOf,
+    decidingPolicies,
   ],
   campaign: [
     about(schemas.textOrNull, 'The campaign that the request named, if it is known.'),
@@ -148,21 +148,25 @@ export const tracedShape = shapeOf<Shown>()({
       ),
     ),
     [{ step: 'decision', verdict: 'sponsored' }],
-    traceOf,
+    renderTrace,
   ],
 });
 
 /** What was decided, for one who asks why: every step with its outcome, every policy that had a part in it, and the verdict. */
-function traceOf(decision: Decision): readonly object[] {
+function renderTrace(decision: Decision): readonly object[] {
   const { verdict, reason } = decision;
   return [
     ...recordedSteps(decision),
-    ...policiesOf(decision).map(({ policyId, effect }) => ({ step: 'policy', policyId, verdict: effect })),
+    ...decidingPolicies(decision).map(({ policyId, effect }) => ({
+      step: 'policy',
+      policyId,
+      verdict: effect,
+    })),
     { step: 'decision', verdict, ...(reason === undefined ? {} : { reason }) },
   ];
 }
 
 /** The campaign and the key are kept among them. */
-function policiesOf({ policies }: Decision): Decision['policies'] {
+function decidingPolicies({ policies }: Decision): Decision['policies'] {
   return policies.filter(({ effect }) => effect !== 'campaign' && effect !== 'key');
 }

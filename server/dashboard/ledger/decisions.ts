@@ -8,12 +8,12 @@ import type { Table } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, reading } from '../endpoint.js';
 import { address, coins, hash, instant, integer, oneOf, selector, text, uuid } from '../parameters.js';
-import { listSchemaOf, showsOne, wholeList } from '../shape.js';
+import { listSchema, showsOne, wholeList } from '../shape.js';
 import { decisionShape, tracedShape } from './decision-record.js';
 import { requireLedger, type Questions } from './fair-ledger.js';
-import { contractsOf, createMethodNames, type MethodNamesReader } from './method-names.js';
+import { listContractIds, createMethodNames, type MethodNamesReader } from './method-names.js';
 import { objectNames, type Names } from './object-names.js';
-import { formatCursor, parseCursor, rangeOf } from './range.js';
+import { formatCursor, parseCursor, toRange } from './range.js';
 import * as schemas from './schemas.js';
 
 const pageSize = 100;
@@ -49,7 +49,7 @@ export const decisionsEndpoint = endpoint({
     limit: integer(`Decisions of a page. Default ${pageSize}.`, 1, maxPageSize),
   },
   form: 'table',
-  schema: listSchemaOf(decisionShape.schema, { from: schemas.time, to: schemas.time }),
+  schema: listSchema(decisionShape.schema, { from: schemas.time, to: schemas.time }),
   example: {
     from: '2025-12-31T00:01:00.000Z',
     to: '2026-01-01T00:01:00.000Z',
@@ -62,7 +62,7 @@ export const decisionsEndpoint = endpoint({
     const asked = { organisation: principal.tenant, ...filters };
     const bound = { ...asked, minCost: minCost?.toString(), from, to };
     const position = cursor === undefined ? undefined : parseCursor(cursor, bound, maxDays);
-    const range = position ?? rangeOf(given, tools.clock.now(), { defaultDays: 1, maxDays });
+    const range = position ?? toRange(given, tools.clock.now(), { defaultDays: 1, maxDays });
     const query: DecisionQuery = {
       ...asked,
       ...(minCost === undefined ? {} : { minCostWei: minCost }),
@@ -71,7 +71,7 @@ export const decisionsEndpoint = endpoint({
       ...(position === undefined ? {} : { before: position.before }),
       limit,
     };
-    const names = await namesOf(tools, ledger, principal);
+    const names = await gatherNames(tools, ledger, principal);
     const { decisions, next } = await ledger.decisions(query);
     return {
       data: {
@@ -81,7 +81,7 @@ export const decisionsEndpoint = endpoint({
         nextCursor:
           next === undefined ? null : formatCursor({ from: range.from, to: range.to, before: next }, bound),
       },
-      table: tableOf(ledger, query, names),
+      table: decisionTable(ledger, query, names),
     };
   },
 });
@@ -98,7 +98,7 @@ export const decisionEndpoint = endpoint({
     const { id = '' } = params;
     const view = isRecordId(id) ? await ledger.decision(principal.tenant, id) : undefined;
     if (view === undefined) throw new DomainError('NOT_FOUND', 'This organisation has no such decision');
-    const [decision] = await rendered(await namesOf(tools, ledger, principal), [view], tracedShape);
+    const [decision] = await rendered(await gatherNames(tools, ledger, principal), [view], tracedShape);
     return { data: decision };
   },
 });
@@ -117,7 +117,7 @@ const settlementColumns = [
 
 type AllNames = { readonly methods: MethodNamesReader; readonly paymasters: Names };
 
-async function namesOf(tools: Tools, ledger: Questions, principal: Principal): Promise<AllNames> {
+async function gatherNames(tools: Tools, ledger: Questions, principal: Principal): Promise<AllNames> {
   return {
     methods: createMethodNames(tools, principal),
     paymasters: await objectNames(tools, ledger, principal, 'Paymaster'),
@@ -129,13 +129,18 @@ async function rendered(
   views: readonly DecisionView[],
   { render }: Pick<typeof decisionShape, 'render'> = decisionShape,
 ) {
-  const nameOf = await methods(contractsOf(views.flatMap(({ decision }) => decision.calls)));
+  const nameMethod = await methods(listContractIds(views.flatMap(({ decision }) => decision.calls)));
   return views.map(({ decision, settlement }) =>
-    render({ ...decision, settlement, nameOf, paymaster: paymasters(decision.paymasterId)?.name }),
+    render({
+      ...decision,
+      settlement,
+      nameOf: nameMethod,
+      paymaster: paymasters(decision.paymasterId)?.name,
+    }),
   );
 }
 
-function tableOf(ledger: Pick<Questions, 'decisions'>, query: DecisionQuery, names: AllNames): Table {
+function decisionTable(ledger: Pick<Questions, 'decisions'>, query: DecisionQuery, names: AllNames): Table {
   return {
     columns: [...columns, ...settlementColumns],
     async *pages() {
@@ -146,7 +151,7 @@ function tableOf(ledger: Pick<Questions, 'decisions'>, query: DecisionQuery, nam
           ...(before === undefined ? {} : { before }),
           limit: maxPageSize,
         });
-        yield (await rendered(names, page.decisions)).map(rowOf);
+        yield (await rendered(names, page.decisions)).map(toTableRow);
         rows += page.decisions.length;
         if (page.next === undefined) return;
         before = page.next;
@@ -156,7 +161,7 @@ function tableOf(ledger: Pick<Questions, 'decisions'>, query: DecisionQuery, nam
   };
 }
 
-function rowOf(decision: Readonly<Record<string, unknown>>): readonly unknown[] {
+function toTableRow(decision: Readonly<Record<string, unknown>>): readonly unknown[] {
   const settlement = (decision['settlement'] ?? {}) as Readonly<Record<string, unknown>>;
   return [
     ...columns.map((column) => decision[column]),

@@ -6,7 +6,7 @@ import { parseAddressKey } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { formatDecimal, gwei, gweiFloor, gweiToWei, type Gwei } from '../../../core/units/wei.js';
 import type { AccountBalance } from '../../../core/usage/reserve-request.js';
-import { tableOf } from '../call.js';
+import { toTable } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, reading } from '../endpoint.js';
 import { uuid } from '../parameters.js';
@@ -111,7 +111,7 @@ export const fundsEndpoint = endpoint({
     const accounts = held.map((each, at) =>
       fundsShape.render({ ...each, paymasters: paid[at]?.paymasters ?? [] }),
     );
-    return { data: wholeList(accounts), table: tableOf(fundsShape.columns, accounts) };
+    return { data: wholeList(accounts), table: toTable(fundsShape.columns, accounts) };
   },
 });
 
@@ -128,7 +128,7 @@ export async function readAccounts(
   const sampled = await ledger.funds({ accounts, from: (now - freshMs) as EpochMs, to: now });
   const prices = new Map(sampled.map((history) => [formatAccount(history.account), newestPrice(history)]));
   const samples = new Map(sampled.map(({ account, samples: of }) => [formatAccount(account), of.at(-1)]));
-  const states = await statesOf(tools, accounts);
+  const states = await readStates(tools, accounts);
   return accounts.map((account) => {
     const name = formatAccount(account);
     const { balance, reserved = gwei(0) } = states.get(name) ?? {};
@@ -168,7 +168,7 @@ export async function accountsThatPay(
     }));
     if (chain === undefined) continue;
     for (const config of ofChain)
-      for (const account of accountsOf(config, chain)) {
+      for (const account of listAccounts(config, chain)) {
         const paymasters = accounts.get(formatAccount(account))?.paymasters ?? [];
         accounts.set(formatAccount(account), { account, paymasters: [...paymasters, config.objectName] });
       }
@@ -177,7 +177,7 @@ export async function accountsThatPay(
 }
 
 /** What the usage store knows, by name of the account. */
-async function statesOf(
+async function readStates(
   { usage }: Pick<Tools, 'usage'>,
   accounts: readonly AccountName[],
 ): Promise<ReadonlyMap<string, AccountBalance>> {
@@ -192,7 +192,7 @@ async function statesOf(
 }
 
 /** The deposits of the contracts that sign for it, and the wallet that pays inside the contract, if its layout keeps balances. */
-function accountsOf(config: ReadConfig, chain: ChainSpec): readonly AccountName[] {
+function listAccounts(config: ReadConfig, chain: ChainSpec): readonly AccountName[] {
   const profile = chain.profiles.find(({ version }) => version === config.version);
   if (profile === undefined) return [];
   const { defaultFunding } = profile;

@@ -1,4 +1,4 @@
-import { countedScopes, scopeOf } from '../../../core/policy/kind.js';
+import { countedScopes, countedScope } from '../../../core/policy/kind.js';
 import {
   compileLimits,
   limitShares,
@@ -8,9 +8,9 @@ import { type JsonSchema } from '../../../core/schema/json-schema.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../../core/units/address.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { noCost } from '../../../core/usage/unit.js';
-import { figureOf, unitNames, unitOf } from '../../../core/usage/units.js';
+import { renderFigure, unitNames, unitRow } from '../../../core/usage/units.js';
 import { never } from '../../../core/usage/window.js';
-import { tableOf } from '../call.js';
+import { toTable } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, reading } from '../endpoint.js';
 import { address, uuid } from '../parameters.js';
@@ -19,7 +19,7 @@ import { ownPaymasters, type ReadConfig } from './own-paymaster.js';
 import * as schemas from './schemas.js';
 
 const figure: JsonSchema = {
-  description: `${unitNames.map((unit) => `${unit}: ${unitOf(unit).wire.description}`).join('. ')}. Null: counted per account, and no sender was named.`,
+  description: `${unitNames.map((unit) => `${unit}: ${unitRow(unit).wire.description}`).join('. ')}. Null: counted per account, and no sender was named.`,
   anyOf: [{ type: 'integer', minimum: 0 }, schemas.weiOrNull],
 };
 
@@ -33,9 +33,9 @@ type Limit = Readonly<Record<Figure, number | undefined>> & {
 };
 
 const amount = (name: Figure) => (limit: Limit) =>
-  limit[name] === undefined ? null : unitOf(limit.policy.unit).wire.render(limit[name]);
+  limit[name] === undefined ? null : unitRow(limit.policy.unit).wire.render(limit[name]);
 const inWords = (name: Figure) => (limit: Limit) =>
-  limit[name] === undefined ? null : figureOf(limit.policy.unit, limit[name]);
+  limit[name] === undefined ? null : renderFigure(limit.policy.unit, limit[name]);
 
 const renderedShape = shapeOf<Limit>()({
   threshold: [schemas.text, undefined, inWords('threshold')],
@@ -54,7 +54,7 @@ const figures = shapeOf<Limit>()({
     ({ policy }) => policy.policyId,
   ],
   name: [schemas.text, 'a thousand a day', ({ policy }) => policy.name],
-  scope: [{ enum: countedScopes }, 'PAYMASTER', ({ policy }) => scopeOf(policy)],
+  scope: [{ enum: countedScopes }, 'PAYMASTER', ({ policy }) => countedScope(policy)],
   unit: [{ enum: unitNames }, 'COUNT', ({ policy }) => policy.unit],
   threshold: [figure, 1000, amount('threshold')],
   used: [about(figure, 'Spent by operations that were mined.'), 12, amount('used')],
@@ -71,7 +71,7 @@ const limitShape = shapeOf<Limit>()({
   rendered: [
     about(orNull(renderedShape.schema), 'The same in coins or dollars; null for counts.'),
     null,
-    (limit) => (unitOf(limit.policy.unit).decimals === 0 ? null : renderedShape.render(limit)),
+    (limit) => (unitRow(limit.policy.unit).decimals === 0 ? null : renderedShape.render(limit)),
   ],
 });
 
@@ -91,7 +91,7 @@ export const limitsEndpoint = endpoint({
     const limits: object[] = [];
     for (const config of await ownPaymasters(tools, principal, given.paymasterId))
       limits.push(...(await readLimits(tools.usage, config, given.sender)));
-    return { data: wholeList(limits), table: tableOf(figures.columns, limits) };
+    return { data: wholeList(limits), table: toTable(figures.columns, limits) };
   },
 });
 

@@ -17,7 +17,7 @@ export type MethodNamesReader = (contractIds: ReadonlySet<string>) => Promise<Me
 const patienceMs = 2_000;
 
 /** Methods of further contracts of an answer stay without a name: each costs a look-up. */
-const mostContracts = 100;
+const maxContracts = 100;
 
 export function createMethodNames(
   { resources, pace }: Pick<Tools, 'pace'> & { readonly resources: Pick<Tools['resources'], 'list'> },
@@ -33,24 +33,24 @@ export function createMethodNames(
     isAway = contracts === undefined;
     const names = new Map<string, string>();
     for (const { spec } of contracts ?? [])
-      for (const [selector, method] of await pace.run(functionsOf(spec.abi))) names.set(selector, method);
+      for (const [selector, method] of await pace.run(parseFunctions(spec.abi))) names.set(selector, method);
     read.set(name, names);
   }
 
   return async (contractIds) => {
     for (const name of contractIds)
-      if (!read.has(name) && read.size < mostContracts && !isAway) await readContract(name);
+      if (!read.has(name) && read.size < maxContracts && !isAway) await readContract(name);
     return (contractId, selector) => read.get(contractId)?.get(selector);
   };
 }
 
 /** Names of the registered contracts among the targets. */
-export function contractsOf(calls: readonly DecidedCall[]): ReadonlySet<string> {
+export function listContractIds(calls: readonly DecidedCall[]): ReadonlySet<string> {
   return new Set(calls.flatMap(({ contractId }) => (contractId === undefined ? [] : [contractId])));
 }
 
 /** Selectors with their names; none of an ABI that cannot be read. */
-function* functionsOf(abi: string): InParts<readonly (readonly [selector: string, name: string])[]> {
+function* parseFunctions(abi: string): InParts<readonly (readonly [selector: string, name: string])[]> {
   try {
     return (yield* parseAbiInParts(abi)).functions.map(({ selector, name }) => [selector, name]);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { inTime } from '../../../adapters/within-deadline.js';
 import { budgetNames } from '../../../core/config/budgets.js';
-import { objectIdOf } from '../../../core/config/ids.js';
+import { deriveObjectId } from '../../../core/config/ids.js';
 import { unlessUnavailable } from '../../../core/errors.js';
 import { addRow, noAmounts, shownAmounts, type MutableAmounts } from '../../../core/ledger/amounts.js';
 import type { NamedKind } from '../../../core/ledger/object-names.js';
@@ -31,7 +31,7 @@ export async function objectNames(
   // An answer is worth more than the names in it.
   const seen = tools.lastSeen.of(`names of ${kind} ${tenant}`, async () => ({
     present: (await tools.resources.list(kind, { namespace })).map(({ metadata, spec }) => ({
-      id: objectIdOf[kind](tenant, metadata.name),
+      id: deriveObjectId[kind](tenant, metadata.name),
       named: { name: spec.name, labels: metadata.labels ?? {} },
     })),
   }));
@@ -44,7 +44,7 @@ export async function objectNames(
 export function byLabel(rows: readonly UsageRow[], names: Names, label: string): readonly UsageRow[] {
   const sums = new Map<string, { readonly row: UsageRow; readonly amounts: MutableAmounts }>();
   for (const row of rows) {
-    const group = labelOf(names(row.group ?? '')?.labels, label);
+    const group = findLabel(names(row.group ?? '')?.labels, label);
     const key = `${row.from} ${group}`;
     const sum = sums.get(key) ?? { row: { ...row, group }, amounts: noAmounts() };
     sums.set(key, sum);
@@ -53,6 +53,6 @@ export function byLabel(rows: readonly UsageRow[], names: Names, label: string):
   return [...sums.values()].map(({ row, amounts }) => ({ ...row, ...shownAmounts(amounts) }));
 }
 
-export function labelOf(labels: Named['labels'] = {}, label: string): string {
+export function findLabel(labels: Named['labels'] = {}, label: string): string {
   return Object.hasOwn(labels, label) ? labels[label]! : '(none)';
 }

@@ -1,5 +1,5 @@
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { DomainError, invalidInput } from '../../../core/errors.js';
 import { given } from '../../../core/units/given.js';
 import type { Principal } from '../auth.js';
@@ -21,12 +21,13 @@ export async function ownPaymaster(
     config: readPart((await configs.getPaymaster(paymasterId))?.config),
   }));
   // The id is made from the tenant, so that of a former tenant of the namespace differs.
-  const isOwn = config?.namespace === namespace && paymasterIdOf(tenant, config.objectName) === paymasterId;
+  const isOwn =
+    config?.namespace === namespace && derivePaymasterId(tenant, config.objectName) === paymasterId;
   return isOwn ? config : undefined;
 }
 
 /** Each is read alone, so an answer about more would take seconds and be some megabytes. */
-const mostPaymasters = 1000;
+const maxPaymasters = 1000;
 const readAtOnce = 8;
 
 /**
@@ -46,13 +47,13 @@ export async function ownPaymasters(
   const { namespace, tenant } = principal;
   const { ids } = await tools.lastSeen.of(`paymasters of ${tenant}`, async () => ({
     ids: (await tools.resources.list('Paymaster', { namespace }))
-      .map(({ metadata }) => paymasterIdOf(tenant, metadata.name))
+      .map(({ metadata }) => derivePaymasterId(tenant, metadata.name))
       .sort(),
   }));
-  if (ids.length > mostPaymasters)
+  if (ids.length > maxPaymasters)
     throw invalidInput({
       field: 'paymasterId',
-      expected: `given: the organisation has ${ids.length} paymasters, and an answer is about ${mostPaymasters} at most`,
+      expected: `given: the organisation has ${ids.length} paymasters, and an answer is about ${maxPaymasters} at most`,
     });
   const found: ReadConfig[] = [];
   for (let next = 0; next < ids.length; next += readAtOnce) {

@@ -13,7 +13,7 @@ const minuteMs = 60_000;
  * The range of a query, widened to whole minutes. Without `to` it ends now, and without `from` it begins `defaultDays`
  * before its end; `to` may be in the future. Throws INVALID_INPUT for a range that is empty, reversed or too long.
  */
-export function rangeOf(
+export function toRange(
   { from, to }: Partial<Range>,
   now: EpochMs,
   { defaultDays, maxDays }: { readonly defaultDays: number; readonly maxDays: number },
@@ -35,7 +35,7 @@ export function rangeOf(
   return widened({ from: first, to: last }, 'minute');
 }
 
-/** Whether a range that {@link rangeOf} may have widened to whole minutes is not empty and not too long. */
+/** Whether a range that {@link toRange} may have widened to whole minutes is not empty and not too long. */
 export function isWithin({ from, to }: Range, maxDays: number): boolean {
   return from < to && to - from <= maxDays * dayMs + 2 * minuteMs;
 }

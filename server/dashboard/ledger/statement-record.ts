@@ -1,7 +1,7 @@
 import { microDollars, type HourPrice, type Prices } from '../../../core/ledger/prices.js';
 import {
   missingBalances,
-  mostTransfers,
+  maxTransfers,
   type AccountStatement,
   type BalanceAt,
   type Transfer,
@@ -12,7 +12,7 @@ import type { AccountName } from '../../../core/ledger/query.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
 import { formatInstant, type EpochMs } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
-import { tableOf, type Table } from '../call.js';
+import { toTable, type Table } from '../call.js';
 import { about, inCoins, shapeOf } from '../shape.js';
 import { accountNameShape } from './funds.js';
 import type { Names } from './object-names.js';
@@ -105,7 +105,7 @@ const accountShape = shapeOf<Account>()({
   ...accountNameShape.members,
   lines: [arrayOf(lineShape.schema), [lineShape.example], ({ lines }) => lines.map(lineShape.render)],
   transfers: [
-    arrayOf(transferShape.schema, `Deposits and withdrawals, the oldest first; at most ${mostTransfers}.`),
+    arrayOf(transferShape.schema, `Deposits and withdrawals, the oldest first; at most ${maxTransfers}.`),
     [],
     ({ transfers }) => transfers.map(transferShape.render),
   ],
@@ -128,7 +128,7 @@ const priceShape = shapeOf<HourPrice>()({
 type Statement = Range & { readonly accounts: readonly Account[]; readonly prices: readonly HourPrice[] };
 
 export const statementShape = shapeOf<Statement>()({
-  month: [schemas.text, '2026-01', ({ from }) => monthOf(from)],
+  month: [schemas.text, '2026-01', ({ from }) => formatMonth(from)],
   from: [schemas.time, '2026-01-01T00:00:00.000Z'],
   to: [schemas.time, '2026-02-01T00:00:00.000Z'],
   items: [
@@ -144,7 +144,7 @@ export const statementShape = shapeOf<Statement>()({
   ],
 });
 
-export function monthOf(from: EpochMs): string {
+export function formatMonth(from: EpochMs): string {
   return formatInstant(from).slice(0, 7);
 }
 
@@ -153,10 +153,10 @@ export function statementTable(accounts: readonly Account[]): Table {
   const rows = accounts.flatMap((account) =>
     account.lines.map((line) => ({ ...accountNameShape.render(account), ...lineShape.render(line) })),
   );
-  return tableOf([...accountNameShape.columns, ...lineShape.columns], rows);
+  return toTable([...accountNameShape.columns, ...lineShape.columns], rows);
 }
 
-export function linesOf(
+export function renderLines(
   statement: AccountStatement,
   { names, prices }: { readonly names: Names; readonly prices: Prices },
 ): readonly Line[] {

@@ -1,6 +1,6 @@
 import { DomainError, invalidInput } from '../../../core/errors.js';
-import { pricesFor, pricesOf } from '../../../core/ledger/prices.js';
-import { statementOf } from '../../../core/ledger/statement.js';
+import { pricesFor, createPrices } from '../../../core/ledger/prices.js';
+import { createStatement } from '../../../core/ledger/statement.js';
 import { endOf, rollupUnits, startOf } from '../../../core/ledger/steps.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint, reading } from '../endpoint.js';
@@ -10,10 +10,10 @@ import { requireLedger } from './fair-ledger.js';
 import { accountsThatPay } from './funds.js';
 import { objectNames, type Names } from './object-names.js';
 import { ownPaymasters } from './own-paymaster.js';
-import { linesOf, monthOf, statementShape, statementTable, usedPrices } from './statement-record.js';
+import { renderLines, formatMonth, statementShape, statementTable, usedPrices } from './statement-record.js';
 
 /** Each is some questions to the ledger. */
-const mostAccounts = 200;
+const maxAccounts = 200;
 
 export const statementsEndpoint = endpoint({
   ...reading,
@@ -37,34 +37,34 @@ export const statementsEndpoint = endpoint({
     const from = asked ?? startOf((startOf(now, 'month') - 1) as EpochMs, 'month');
     const to = endOf(from, 'month');
     if (from > now)
-      throw invalidInput({ field: 'month', expected: 'a month that has begun', value: monthOf(from) });
+      throw invalidInput({ field: 'month', expected: 'a month that has begun', value: formatMonth(from) });
     const names = await objectNames(tools, ledger, principal, 'Paymaster');
     const paid = await servedAccounts(tools, principal, { paymasterId, names });
     const { tenant: organisation } = principal;
     const facts = await ledger.statement({
       accounts: paid,
       paidFor: { organisation, ...(paymasterId === undefined ? {} : { paymasterId }) },
-      limit: mostAccounts,
+      limit: maxAccounts,
       from,
       to,
     });
-    if (facts.length > mostAccounts)
+    if (facts.length > maxAccounts)
       throw invalidInput({
         field: 'paymasterId',
-        expected: `given: the organisation has more than ${mostAccounts} accounts`,
+        expected: `given: the organisation has more than ${maxAccounts} accounts`,
       });
     const chainIds = [...new Set(facts.map(({ account }) => account.chainId))];
-    const prices = pricesOf(
+    const prices = createPrices(
       await ledger.prices(pricesFor({ chainIds, from, to: (to + rollupUnits.hour) as EpochMs })),
     );
-    const isOwn: Parameters<typeof statementOf>[1]['isOwn'] = (sum) =>
+    const isOwn: Parameters<typeof createStatement>[1]['isOwn'] = (sum) =>
       paymasterId === undefined
         ? sum.organisation === organisation ||
           (sum.organisation === '' && names(sum.paymasterId) !== undefined)
         : sum.paymasterId === paymasterId;
     const accounts = facts.map((one) => {
-      const statement = statementOf(one, { to, now, prices, isOwn });
-      return { ...statement, ...statement.account, lines: linesOf(statement, { names, prices }) };
+      const statement = createStatement(one, { to, now, prices, isOwn });
+      return { ...statement, ...statement.account, lines: renderLines(statement, { names, prices }) };
     });
     const used = facts.flatMap(({ account: { chainId }, sums }) =>
       [from, ...sums.map(({ hour }) => hour), to].map((hour) => ({ chainId, hour })),

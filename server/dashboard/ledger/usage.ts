@@ -1,22 +1,22 @@
 import { DomainError, invalidInput } from '../../../core/errors.js';
 import type { NamedKind } from '../../../core/ledger/object-names.js';
-import { microDollars, noDollars, pricesFor, pricesOf } from '../../../core/ledger/prices.js';
+import { microDollars, noDollars, pricesFor, createPrices } from '../../../core/ledger/prices.js';
 import { usageGroups, usageSteps, type UsageGroup, type UsageRow } from '../../../core/ledger/query.js';
 import { dollarsOfUsage, spentName, type SpentQuery } from '../../../core/ledger/spent.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
 import { formatInstant } from '../../../core/units/time.js';
 import { formatDecimal } from '../../../core/units/wei.js';
 import type { Principal } from '../auth.js';
-import { tableOf } from '../call.js';
+import { toTable } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint, reading } from '../endpoint.js';
 import { instant, name, oneOf, uuid } from '../parameters.js';
-import { about, inCoins, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { about, inCoins, listSchema, shapeOf, wholeList } from '../shape.js';
 import { tokenPayment } from './decision-record.js';
 import { requireLedger, type Questions } from './fair-ledger.js';
 import { createMethodNames } from './method-names.js';
-import { byLabel, labelOf, objectNames } from './object-names.js';
-import { rangeOf, widened, withKeptSums } from './range.js';
+import { byLabel, findLabel, objectNames } from './object-names.js';
+import { toRange, widened, withKeptSums } from './range.js';
 import * as schemas from './schemas.js';
 
 const maxRows = 10_000;
@@ -115,7 +115,7 @@ export const usageEndpoint = endpoint({
     paymasterId: uuid('Only of this paymaster. Default: all of the organisation.'),
   },
   form: 'table',
-  schema: listSchemaOf(rowShape.schema, {
+  schema: listSchema(rowShape.schema, {
     from: schemas.time,
     to: schemas.time,
     step: { enum: usageSteps },
@@ -145,7 +145,7 @@ export const usageEndpoint = endpoint({
         expected: '"day" or "month" with groupBy=sender',
         value: `"${step}"`,
       });
-    const asked = rangeOf(given, tools.clock.now(), {
+    const asked = toRange(given, tools.clock.now(), {
       defaultDays: step === 'minute' ? 1 : 30,
       maxDays: maxDays[step],
     });
@@ -172,7 +172,7 @@ export const usageEndpoint = endpoint({
     const named = groupBy === 'label' ? 'Paymaster' : groupBy && namedKinds[groupBy];
     const names = named && (await objectNames(tools, ledger, principal, named));
     const rows = label !== undefined && names !== undefined ? byLabel(stored, names, label) : stored;
-    const nameOf = groupBy === 'method' ? await namesOf(tools, principal, rows) : () => undefined;
+    const nameMethod = groupBy === 'method' ? await readMethodNames(tools, principal, rows) : () => undefined;
     const usd = await dollarsBy(ledger, {
       ...query,
       groupOf: (group) =>
@@ -180,7 +180,7 @@ export const usageEndpoint = endpoint({
           ? undefined
           : label === undefined
             ? group
-            : labelOf(names?.(group)?.labels, label),
+            : findLabel(names?.(group)?.labels, label),
     });
     const rendered = rows.map((row) => {
       const named = groupBy === 'label' ? undefined : names?.(row.group ?? '');
@@ -189,7 +189,7 @@ export const usageEndpoint = endpoint({
         ...usd(row),
         name: named?.name,
         labels: named?.labels,
-        method: nameOf(row),
+        method: nameMethod(row),
       });
     });
     return {
@@ -201,7 +201,7 @@ export const usageEndpoint = endpoint({
         additive: groupBy === undefined || groupBy === 'label' || usageGroups[groupBy].additive,
         ...wholeList(rendered),
       },
-      table: tableOf(rowShape.columns, rendered),
+      table: toTable(rowShape.columns, rendered),
     };
   },
 });
@@ -217,7 +217,7 @@ async function dollarsBy(
   if (spent === undefined)
     return () => ({ spentUsd: undefined, unpricedWei: undefined, oldestPriceSeconds: undefined });
   const chainIds = [...new Set(spent.flatMap(({ chainId }) => chainId ?? []))];
-  const prices = pricesOf(await ledger.prices(pricesFor({ chainIds, from, to })));
+  const prices = createPrices(await ledger.prices(pricesFor({ chainIds, from, to })));
   const dollars = dollarsOfUsage(spent, query, prices, ({ group }) => groupOf(group));
   return (row: UsageRow) => {
     const { usd, unpricedWei, oldestMs } = dollars.get(spentName(row)) ?? noDollars;
@@ -231,15 +231,18 @@ async function dollarsBy(
 }
 
 /** A method's value is the contract's name, `:` and the selector. */
-async function namesOf(tools: Tools, principal: Principal, rows: readonly UsageRow[]) {
+async function readMethodNames(tools: Tools, principal: Principal, rows: readonly UsageRow[]) {
   const parts = ({ group = '' }: UsageRow) => ({
     contractId: group.slice(0, -selectorEnd.length),
     selector: group.slice(1 - selectorEnd.length),
   });
-  const nameOf = await createMethodNames(tools, principal)(new Set(rows.map((row) => parts(row).contractId)));
+  const nameMethod = await createMethodNames(
+    tools,
+    principal,
+  )(new Set(rows.map((row) => parts(row).contractId)));
   return (row: UsageRow): string | undefined => {
     const { contractId, selector } = parts(row);
-    return nameOf(contractId, selector);
+    return nameMethod(contractId, selector);
   };
 }
 

@@ -4,12 +4,12 @@ import { isObject } from '../../../core/schema/json-value.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type { Example, Found, Group } from '../../../core/what-if/what-if.js';
 import { otherMembers } from '../../http/json.js';
-import { longestText, runWhatIf, type WhatIfAnswer } from '../../what-if/run.js';
+import { maxTextLength, runWhatIf, type WhatIfAnswer } from '../../what-if/run.js';
 import { endpoint } from '../endpoint.js';
 import { instant } from '../parameters.js';
 import { about, shapeOf, showsOne } from '../shape.js';
 import { requireLedger } from './fair-ledger.js';
-import { rangeOf } from './range.js';
+import { toRange } from './range.js';
 import * as schemas from './schemas.js';
 
 const maxDays = 31;
@@ -136,7 +136,7 @@ export const whatIfEndpoint = endpoint({
     const { organisation, namespace, tenant } = principal;
     const ledger = requireLedger(tools, principal);
     const now = tools.clock.now();
-    const range = rangeOf(body, now, { defaultDays: 1, maxDays });
+    const range = toRange(body, now, { defaultDays: 1, maxDays });
     const { webhookUrls, quotas } = tools;
     const answer = await runWhatIf(
       { ...tools, ledger },
@@ -165,17 +165,17 @@ function readBody(body: unknown): Body {
   const { from, to, resources } = given;
   const [unknown] = otherMembers(given, ['from', 'to', 'resources'], 'made of from, to, resources');
   if (unknown !== undefined) throw invalidInput(unknown);
-  const timeOf = (field: string, value: unknown): EpochMs => {
+  const parseTime = (field: string, value: unknown): EpochMs => {
     const at = typeof value === 'string' ? time.parse(value) : undefined;
     if (at === undefined) throw invalidInput({ field, expected: time.expected, value: quote(value) });
     return at;
   };
   const list: readonly unknown[] | undefined = Array.isArray(resources) ? resources : undefined;
   const text = list?.map((each) => JSON.stringify(each)).join('\n---\n') ?? resources;
-  if (typeof text !== 'string' || text.length > longestText)
+  if (typeof text !== 'string' || text.length > maxTextLength)
     throw invalidInput({
       field: 'resources',
-      expected: `YAML text or a list of objects of at most ${longestText} characters`,
+      expected: `YAML text or a list of objects of at most ${maxTextLength} characters`,
     });
-  return { from: timeOf('from', from), to: timeOf('to', to), resources: text };
+  return { from: parseTime('from', from), to: parseTime('to', to), resources: text };
 }

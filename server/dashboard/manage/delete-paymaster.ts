@@ -1,6 +1,6 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { defaultMaxExpirySeconds } from '../../../core/config/caps.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { DomainError, quote, isDomainError } from '../../../core/errors.js';
 import type { ObjectKey } from '../../../core/meta/meta.js';
 import type { Resources } from '../../../core/resources/kinds.js';
@@ -15,7 +15,7 @@ import { findChain } from '../paymasters.js';
 import { text } from '../record-schemas.js';
 import { declaredBy } from '../writes.js';
 import { nouns } from './nouns.js';
-import { keyOfCall, requireMatch, unknown } from './object-changes.js';
+import { keyOfCall, requireMatch, notFound } from './object-changes.js';
 
 const { paymasters } = nouns;
 
@@ -32,13 +32,13 @@ export async function deletePaymaster(
   const key = keyOfCall(paymasters, call);
   const { name } = key;
   const paymaster = await tools.resources.get('Paymaster', key);
-  const children = await childrenOf(tools, principal, name);
+  const children = await listChildren(tools, principal, name);
   const isLeft = cascade && children.some((each) => !isDeclared(each));
-  if (paymaster === undefined && !isLeft) throw unknown(paymasters, key);
+  if (paymaster === undefined && !isLeft) throw notFound(paymasters, key);
   if (paymaster !== undefined) requireMatch(call, paymaster);
   const ends = await endsWith(tools, call, paymaster, children);
   const answer = (stays: readonly Child[]) => ({
-    data: { name, dryRun, cascade, ends, stays: stays.slice(0, mostNames) },
+    data: { name, dryRun, cascade, ends, stays: stays.slice(0, maxNames) },
   });
   if (dryRun) return answer(children.filter(isDeclared));
 
@@ -56,7 +56,7 @@ export async function deletePaymaster(
 
 async function removePaymaster(tools: Tools, call: Call, key: ObjectKey): Promise<void> {
   await unlessDeleted(
-    () => unknown(paymasters, key),
+    () => notFound(paymasters, key),
     () => tools.writes.remove('Paymaster', key, (current) => requireMatch(call, current)),
   );
 }
@@ -66,7 +66,7 @@ function inUse(name: string, children: readonly Child[]): DomainError {
     field: kind === 'SmartContract' ? 'contracts' : 'policies',
     expected: 'deleted first, or with it by cascade=true',
     value: ofKind
-      .slice(0, mostNames)
+      .slice(0, maxNames)
       .map((each) => each.name)
       .join(', '),
   }));
@@ -96,7 +96,7 @@ function isDeclared(child: Child): child is Declared {
   return child.manager !== undefined;
 }
 
-async function childrenOf(
+async function listChildren(
   { resources }: Pick<Tools, 'resources'>,
   { namespace }: Pick<Principal, 'namespace'>,
   paymaster: string,
@@ -122,7 +122,7 @@ async function deleteChildren(
   uid: string | undefined,
 ): Promise<readonly Declared[]> {
   const stays: Declared[] = [];
-  for (const child of await childrenOf(tools, { namespace }, paymaster)) {
+  for (const child of await listChildren(tools, { namespace }, paymaster)) {
     const present = await tools.resources.get('Paymaster', { namespace, name: paymaster });
     if (present !== undefined && present.metadata.uid !== uid) throw madeAgain(paymaster);
     const manager = child.manager ?? (await remove(tools, child.kind, { namespace, name: child.name }));
@@ -156,10 +156,10 @@ function madeAgain(paymaster: string): DomainError {
 
 const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
 /** Objects that an answer names; all of them are counted. */
-export const mostNames = 100;
+export const maxNames = 100;
 
-function namesOf(description: string): JsonSchema {
-  const names = { type: 'array', items: text, maxItems: mostNames } as const;
+function namesSchema(description: string): JsonSchema {
+  const names = { type: 'array', items: text, maxItems: maxNames } as const;
   return { ...record({ count: { type: 'integer', minimum: 0 }, names }), description };
 }
 
@@ -185,8 +185,8 @@ export const deletionSchema = record(
           description:
             'Wallet whose deposit paid: it stays on chain, and its owner withdraws it. Null: a default of the platform.',
         },
-        contracts: namesOf('Those that belong to it: they end with it by cascade=true.'),
-        policies: namesOf('The same.'),
+        contracts: namesSchema('Those that belong to it: they end with it by cascade=true.'),
+        policies: namesSchema('The same.'),
       },
     ),
   },
@@ -198,7 +198,7 @@ export const deletionSchema = record(
     },
     stays: arrayOf(
       record({ kind: { enum: ['SmartContract', 'PaymasterPolicy'] }, name: text, manager: text }),
-      `Contracts and policies that a manager such as kubectl or Argo CD declares, at most ${mostNames}. They stay, also with cascade=true: remove them from its manifests.`,
+      `Contracts and policies that a manager such as kubectl or Argo CD declares, at most ${maxNames}. They stay, also with cascade=true: remove them from its manifests.`,
     ),
   },
 );
@@ -226,7 +226,7 @@ export async function endsWith(
 ): Promise<object> {
   const own = (kind: Child['kind']) => {
     const names = children.filter((each) => each.kind === kind && !isDeclared(each)).map(({ name }) => name);
-    return { count: names.length, names: names.slice(0, mostNames) };
+    return { count: names.length, names: names.slice(0, maxNames) };
   };
   return {
     ...(paymaster && {
@@ -247,12 +247,12 @@ async function livePromises(
   if (tools.ledger === undefined) return null;
   const now = tools.clock.now();
   const chain = await findChain(tools, spec.chainId);
-  const longestMs = (chain?.maxExpirySeconds ?? defaultMaxExpirySeconds) * 1000;
+  const maxExpiryMs = (chain?.maxExpirySeconds ?? defaultMaxExpirySeconds) * 1000;
   const { decisions } = await tools.ledger(tenant).decisions({
     organisation: tenant,
-    paymasterId: paymasterIdOf(tenant, metadata.name),
+    paymasterId: derivePaymasterId(tenant, metadata.name),
     verdict: 'sponsored',
-    from: (now - longestMs) as EpochMs,
+    from: (now - maxExpiryMs) as EpochMs,
     to: (now + 1) as EpochMs,
     limit: 1000,
   });

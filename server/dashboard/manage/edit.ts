@@ -4,13 +4,13 @@ import {
   getAt,
   isSameJson,
   isTextMap,
-  leavesOf,
+  listLeaves,
   removeAll,
   setAll,
   type FieldPath,
   type Tree,
 } from '../../../core/meta/field-tree.js';
-import { formatKey, keyOf } from '../../../core/meta/meta.js';
+import { formatKey, objectKey } from '../../../core/meta/meta.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import { ownersByPath, type OwnedFields } from '../../../core/resources/managed-fields.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
@@ -20,7 +20,7 @@ import { isObject } from '../../../core/schema/json-value.js';
 /** What people write of an object. */
 export type Written = { readonly labels: Readonly<Record<string, string>>; readonly spec: Tree };
 
-export function writtenOf({ metadata, spec }: Resources[Kind]): Written {
+export function toWritten({ metadata, spec }: Resources[Kind]): Written {
   return { labels: metadata.labels ?? {}, spec: spec as Tree };
 }
 
@@ -28,16 +28,16 @@ export function writtenOf({ metadata, spec }: Resources[Kind]): Written {
  * What `manager` owns when an object becomes `next`; undefined when nothing changes. Only fields that change are taken, so that
  * the rest stays with its owner. Throws FIELD_OWNED for a field that would go and that others own.
  */
-export function editOf<K extends Kind>(
+export function composeEdit<K extends Kind>(
   object: Resources[K],
   { spec, labels = {}, annotations }: OwnedFields<Resources[K]['spec']>,
   next: Written,
   manager: string,
 ): OwnedFields<Resources[K]['spec']> | undefined {
-  const before = treeOf(writtenOf(object));
-  const after = treeOf(next);
-  const set = leavesOf(after).filter(({ path, value }) => !isSameJson(getAt(before, path), value));
-  const gone = leavesOf(before).filter(({ path }) => getAt(after, path) === undefined);
+  const before = toTree(toWritten(object));
+  const after = toTree(next);
+  const set = listLeaves(after).filter(({ path, value }) => !isSameJson(getAt(before, path), value));
+  const gone = listLeaves(before).filter(({ path }) => getAt(after, path) === undefined);
   if (set.length === 0 && gone.length === 0) return undefined;
 
   const ownersAt = ownersByPath(object);
@@ -46,14 +46,14 @@ export function editOf<K extends Kind>(
       .filter((owner) => owner.manager !== manager)
       .map((owner) => ({ field: formatPath(path), manager: owner.manager })),
   );
-  if (lost.length > 0) throw fieldOwned(`${object.kind} ${formatKey(keyOf(object))}`, lost);
+  if (lost.length > 0) throw fieldOwned(`${object.kind} ${formatKey(objectKey(object))}`, lost);
   const kept = removeAll(
-    treeOf({ labels, spec: spec as Tree }),
+    toTree({ labels, spec: spec as Tree }),
     gone.map(({ path }) => path),
     (parent) => getAt(after, parent) !== undefined,
   );
   return {
-    ...fieldsOf<K>(setAll(kept, set)),
+    ...toOwnedFields<K>(setAll(kept, set)),
     ...given({ annotations }),
   };
 }
@@ -67,15 +67,15 @@ export function manifestFields(object: Resources[Kind], next: Written, manager: 
   };
   return setAll(
     {},
-    leavesOf(treeOf(next)).filter(({ path }) => !isOurs(path)),
+    listLeaves(toTree(next)).filter(({ path }) => !isOurs(path)),
   );
 }
 
-function treeOf({ labels, spec }: Written): Tree {
+function toTree({ labels, spec }: Written): Tree {
   return { ...(Object.keys(labels).length > 0 && { metadata: { labels } }), spec };
 }
 
-function fieldsOf<K extends Kind>(tree: Tree): OwnedFields<Resources[K]['spec']> {
+function toOwnedFields<K extends Kind>(tree: Tree): OwnedFields<Resources[K]['spec']> {
   const labels = getAt(tree, ['metadata', 'labels']);
   // Leaves of an object of this kind form a partial spec of this kind; the store judges the whole.
   const spec = (tree['spec'] ?? {}) as OwnedFields<Resources[K]['spec']>['spec'];

@@ -1,6 +1,6 @@
 import { DomainError, invalidInput, quote } from '../../../core/errors.js';
 import { arrayOf, openRecord, record } from '../../../core/schema/json-schema.js';
-import { fieldOf, isObject } from '../../../core/schema/json-value.js';
+import { readField, isObject } from '../../../core/schema/json-value.js';
 import { ruleSchema } from '../../decision/show/rule-schema.js';
 import { otherMembers, requireObject } from '../../http/json.js';
 import { sampleOperation } from '../../http/test-delivery.js';
@@ -9,7 +9,7 @@ import { endpoint, type Body } from '../endpoint.js';
 import { text } from '../record-schemas.js';
 import { about } from '../shape.js';
 import { nouns } from './nouns.js';
-import { present, servedConfig } from './object-changes.js';
+import { requirePresent, servedConfig } from './object-changes.js';
 import { ruleOfContracts } from './policy-rules.js';
 
 type Question = { readonly userOp: unknown; readonly context: unknown };
@@ -102,9 +102,9 @@ export const explainEndpoint = endpoint({
   async handle(tools, call) {
     const { principal, body: question, requestId, gone } = call;
     const { tenant, scopes } = principal;
-    if (fieldOf(question.context, 'callWebhook') === true && !scopes.includes('write'))
+    if (readField(question.context, 'callWebhook') === true && !scopes.includes('write'))
       throw new DomainError('SCOPE_REQUIRED', 'The token needs the scope write to call webhooks');
-    const paymaster = await present(tools, call, nouns.paymasters);
+    const paymaster = await requirePresent(tools, call, nouns.paymasters);
     if (tools.explanations === undefined)
       throw new DomainError('EXPLANATIONS_OFF', 'No JSON-RPC server is set that could explain');
     const { chainId, paymasterId } = await servedConfig(tools, call, paymaster);

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
-import { createLimited, problemsOf } from '../../../core/problems/problems.js';
+import { createLimited, listProblems } from '../../../core/problems/problems.js';
 import { problemExample, problemsSchema, renderProblem } from '../../../core/problems/render.js';
 import type { FeeToken } from '../../../core/resources/fee-token.js';
 import { arrayOf } from '../../../core/schema/json-schema.js';
@@ -8,7 +8,7 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { endpoint } from '../endpoint.js';
 import { findChain } from '../paymasters.js';
 import { address, exampleAddress, text } from '../record-schemas.js';
-import { about, listSchemaOf, shapeOf, wholeList } from '../shape.js';
+import { about, listSchema, shapeOf, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 type Shown = FeeToken & { readonly now: EpochMs };
@@ -37,7 +37,7 @@ const tokenShape = shapeOf<Shown>()({
     [problemExample],
     // As to an organisation: a message may name the host of a price source, which is the platform's.
     (token) =>
-      problemsOf(token, { now: token.now, limited: createLimited(), uses: new Map() }).map(renderProblem),
+      listProblems(token, { now: token.now, limited: createLimited(), uses: new Map() }).map(renderProblem),
   ],
 });
 
@@ -49,7 +49,7 @@ export const feeTokensEndpoint = endpoint({
   path: '/chains/:chainId/tokens',
   scope: 'organisation',
   needs: ['read', 'finance'],
-  schema: listSchemaOf(tokenShape.schema, {
+  schema: listSchema(tokenShape.schema, {
     versions: arrayOf(text, 'Of paymasters that take tokens on this chain.'),
   }),
   example: { versions: ['1.1.0'], ...wholeList([tokenShape.example]) },

@@ -6,8 +6,8 @@ import { time } from '../ledger/schemas.js';
 import { exampleAddress, text } from '../record-schemas.js';
 import { fundingWalletSchema } from '../schemas.js';
 import { nouns } from './nouns.js';
-import { change, present } from './object-changes.js';
-import { etagOf, objectShape } from './record.js';
+import { change, requirePresent } from './object-changes.js';
+import { computeEtag, objectShape } from './record.js';
 
 const noun = nouns.paymasters;
 const { schema, example, viewOf } = objectShape(noun);
@@ -26,7 +26,7 @@ export const fundingEndpoints = [
       expiresAt: '2026-01-01T00:15:00Z',
     },
     async handle(tools, call) {
-      const paymaster = await present(tools, call, noun);
+      const paymaster = await requirePresent(tools, call, noun);
       const { message, until } = await newFundingMessage(tools, { ...call, paymaster });
       return { data: { message, expiresAt: formatInstant(until) } };
     },
@@ -49,7 +49,7 @@ export const fundingEndpoints = [
     schema,
     example: { ...example, spec: { ...noun.example, funding: { address: exampleAddress } } },
     async handle(tools, call) {
-      const paymaster = await present(tools, call, noun);
+      const paymaster = await requirePresent(tools, call, noun);
       const changed = await setFunding(tools, { ...call, paymaster }, call.body, (funded) =>
         change(tools, call, noun, async ({ labels, spec: shown }) => {
           const used = (shown as { readonly funding?: { readonly message?: unknown } }).funding?.message;
@@ -58,7 +58,7 @@ export const fundingEndpoints = [
       );
       const programmed = await tools.programmed.written('Paymaster', changed);
       const data = viewOf(call.principal.tenant, changed);
-      return { data, etag: etagOf(changed), programmed, object: changed };
+      return { data, etag: computeEtag(changed), programmed, object: changed };
     },
   }),
 ];

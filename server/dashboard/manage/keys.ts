@@ -1,11 +1,11 @@
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import { knownKeys } from '../../../core/config/memory.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import { DomainError } from '../../../core/errors.js';
-import { dataOf, policyKindOf } from '../../../core/policy/derived.js';
+import { findPolicyData, findPolicyKind } from '../../../core/policy/derived.js';
 import type { Resources } from '../../../core/resources/kinds.js';
 import { record } from '../../../core/schema/json-schema.js';
-import { fieldOf } from '../../../core/schema/json-value.js';
+import { readField } from '../../../core/schema/json-value.js';
 import { currentApiKey, keyGenerationInForce } from '../auth.js';
 import type { Call, Reply } from '../call.js';
 import type { Tools } from '../deps.js';
@@ -13,8 +13,8 @@ import { endpoint } from '../endpoint.js';
 import { timeOrNull } from '../ledger/schemas.js';
 import { integer } from '../parameters.js';
 import { text } from '../record-schemas.js';
-import { etagOf } from './record.js';
-import { change, present } from './object-changes.js';
+import { computeEtag } from './record.js';
+import { change, requirePresent } from './object-changes.js';
 import { nouns, type Noun } from './nouns.js';
 
 type Keyed = 'Paymaster' | 'PaymasterPolicy';
@@ -36,13 +36,13 @@ async function policyKey(
   { principal: { tenant } }: Call,
   { metadata, spec }: Resources['PaymasterPolicy'],
 ): Promise<Key> {
-  const kind = policyKindOf(spec.policyType);
+  const kind = findPolicyKind(spec.policyType);
   const once = kind?.record.once;
   if (kind === undefined || once === undefined)
     throw new DomainError('NOT_FOUND', `A policy of type ${spec.policyType} has no key`);
-  const policyId = policyIdOf(tenant, metadata.name);
+  const policyId = derivePolicyId(tenant, metadata.name);
   const known = await knownGeneration(tools, tenant, spec.paymasterRef.name, policyId);
-  const generation = Math.max(known, Number(fieldOf(dataOf(spec, kind), 'keyGeneration') ?? 1));
+  const generation = Math.max(known, Number(readField(findPolicyData(spec, kind), 'keyGeneration') ?? 1));
   const shown = once.render({ webhookMaster: tools.masterKeys.webhook, policyId, keyGeneration: generation });
   return { key: Object.values(shown).map(String).join(), generation, at: kind.member };
 }
@@ -54,7 +54,7 @@ export async function knownGeneration(
   paymaster: string,
   policyId: string,
 ): Promise<number> {
-  const latest = await configs.getLatest(paymasterIdOf(tenant, paymaster));
+  const latest = await configs.getLatest(derivePaymasterId(tenant, paymaster));
   return knownKeys(latest?.config).get(policyId) ?? 1;
 }
 
@@ -62,7 +62,7 @@ function isLive({ clock }: Pick<Tools, 'clock'>, until: unknown): until is strin
   return typeof until === 'string' && Date.parse(until) > clock.now();
 }
 
-const longestOverlap = 30 * 86_400;
+const maxOverlapSeconds = 30 * 86_400;
 const schema = record({
   key: { ...text, description: 'A secret: the apiKey of a paymaster, the signingKey of a webhook.' },
   generation: { type: 'integer', minimum: 1 },
@@ -74,18 +74,18 @@ const example = {
   previousKeyUntil: null,
 };
 
-function endpointsOf<K extends Keyed>(
+function createKeyEndpoints<K extends Keyed>(
   path: string,
   noun: Noun<K>,
   read: (tools: Tools, call: Call, object: Resources[K]) => Promise<Key>,
 ) {
   const reply = async (tools: Tools, call: Call, object: Resources[K]): Promise<Reply> => {
     const { key, generation, at } = await read(tools, call, object);
-    const owner: unknown = at === undefined ? object.spec : fieldOf(object.spec, at);
-    const until = fieldOf(owner, 'previousKeyUntil');
+    const owner: unknown = at === undefined ? object.spec : readField(object.spec, at);
+    const until = readField(owner, 'previousKeyUntil');
     return {
       data: { key, generation, previousKeyUntil: isLive(tools, until) ? until : null },
-      etag: etagOf(object),
+      etag: computeEtag(object),
     };
   };
   const shared = { scope: 'organisation', schema, example } as const;
@@ -96,7 +96,7 @@ function endpointsOf<K extends Keyed>(
       summary: `The key of a ${noun.one}, and of which generation it is`,
       method: 'get',
       path: `/${path}/:name/key`,
-      handle: async (tools, call) => reply(tools, call, await present(tools, call, noun)),
+      handle: async (tools, call) => reply(tools, call, await requirePresent(tools, call, noun)),
     }),
     endpoint({
       ...shared,
@@ -112,11 +112,11 @@ function endpointsOf<K extends Keyed>(
         overlapSeconds: integer(
           'For so long the present key works too. Default 0: it is refused at once.',
           0,
-          longestOverlap,
+          maxOverlapSeconds,
         ),
       },
       async handle(tools, call) {
-        const { generation, at } = await read(tools, call, await present(tools, call, noun));
+        const { generation, at } = await read(tools, call, await requirePresent(tools, call, noun));
         const seconds = call.given.overlapSeconds ?? 0;
         const until = new Date(tools.clock.now() + seconds * 1000).toISOString();
         const next = {
@@ -144,6 +144,6 @@ function endpointsOf<K extends Keyed>(
 }
 
 export const keyEndpoints = [
-  ...endpointsOf('paymasters', nouns.paymasters, apiKey),
-  ...endpointsOf('policies', nouns.policies, policyKey),
+  ...createKeyEndpoints('paymasters', nouns.paymasters, apiKey),
+  ...createKeyEndpoints('policies', nouns.policies, policyKey),
 ];

@@ -1,6 +1,6 @@
 import { tokenScopes } from '../../../core/resources/dashboard-token.js';
 import { arrayOf, record } from '../../../core/schema/json-schema.js';
-import { organisationIdOf } from '../../../core/config/ids.js';
+import { deriveOrganisationId } from '../../../core/config/ids.js';
 import { endpoint } from '../endpoint.js';
 import { text, uuid } from '../record-schemas.js';
 import { timeOrNull } from '../ledger/schemas.js';
@@ -32,7 +32,7 @@ export const meEndpoint = endpoint({
         organisation: {
           name: organisation.metadata.name,
           namespace,
-          organisationId: organisationIdOf(tenant),
+          organisationId: deriveOrganisationId(tenant),
         },
         token: { name: tokenName, scopes, expiresAt },
       },

@@ -1,5 +1,5 @@
 import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { generationsInForce, nextGeneration, type NamedKeyMemory } from '../../../core/config/named-keys.js';
 import { DomainError, quote } from '../../../core/errors.js';
 import { namedKey, type NamedKeySpec } from '../../../core/resources/named-key.js';
@@ -15,8 +15,8 @@ import { text } from '../record-schemas.js';
 import { published } from '../schemas.js';
 import { about, orNull, shapeOf, showsList, showsOne, wholeList } from '../shape.js';
 import { nouns } from './nouns.js';
-import { change, present, requireAsInManifest, tellChange } from './object-changes.js';
-import { etagOf } from './record.js';
+import { change, requirePresent, requireAsInManifest, tellChange } from './object-changes.js';
+import { computeEtag } from './record.js';
 
 // Keys of a paymaster with names: entries of its spec.keys, with the generations that are in force.
 
@@ -73,19 +73,19 @@ const body: Body<NewKey> = {
   },
 };
 
-async function memoryOf(
+async function readMemory(
   { configs }: Tools,
   { principal, params }: Call,
 ): Promise<NamedKeyMemory | undefined> {
-  const latest = await configs.getLatest(paymasterIdOf(principal.tenant, params['name'] ?? ''));
+  const latest = await configs.getLatest(derivePaymasterId(principal.tenant, params['name'] ?? ''));
   return latest?.config.memory?.namedKeys;
 }
 
 /** All keys of the paymaster. */
-async function keysOf(tools: Tools, call: Call, { metadata, spec }: Paymaster): Promise<readonly Shown[]> {
+async function listKeys(tools: Tools, call: Call, { metadata, spec }: Paymaster): Promise<readonly Shown[]> {
   const { keys = [] } = spec;
   const owner = { namespace: call.principal.tenant, name: metadata.name };
-  const inForce = generationsInForce(keys, await memoryOf(tools, call));
+  const inForce = generationsInForce(keys, await readMemory(tools, call));
   return inForce.map(({ name: keyName, generation }, at) => ({
     ...keys[at],
     name: keyName,
@@ -97,7 +97,7 @@ async function keysOf(tools: Tools, call: Call, { metadata, spec }: Paymaster): 
 /** Throws NOT_FOUND. */
 async function keyOfCall(tools: Tools, call: Call, paymaster: Paymaster): Promise<Shown> {
   const { name: owner = '', key = '' } = call.params;
-  const found = (await keysOf(tools, call, paymaster)).find((each) => each.name === key);
+  const found = (await listKeys(tools, call, paymaster)).find((each) => each.name === key);
   if (found !== undefined) return found;
   throw new DomainError('NOT_FOUND', `The paymaster ${quote(owner)} has no key ${quote(key)}`);
 }
@@ -115,9 +115,9 @@ export const namedKeyEndpoints = [
     needs: ['read'],
     ...showsList(keyShape),
     async handle(tools, call) {
-      const object = await present(tools, call, noun);
-      const keys = await keysOf(tools, call, object);
-      return { data: wholeList(keys.map(keyShape.render)), etag: etagOf(object) };
+      const object = await requirePresent(tools, call, noun);
+      const keys = await listKeys(tools, call, object);
+      return { data: wholeList(keys.map(keyShape.render)), etag: computeEtag(object) };
     },
   }),
   endpoint({
@@ -128,8 +128,8 @@ export const namedKeyEndpoints = [
     path: '/paymasters/:name/keys/:key',
     ...showsOne(secretShape),
     async handle(tools, call) {
-      const object = await present(tools, call, noun);
-      return { data: secretShape.render(await keyOfCall(tools, call, object)), etag: etagOf(object) };
+      const object = await requirePresent(tools, call, noun);
+      return { data: secretShape.render(await keyOfCall(tools, call, object)), etag: computeEtag(object) };
     },
   }),
   endpoint({
@@ -152,13 +152,13 @@ export const namedKeyEndpoints = [
             problems: [{ field: 'name', expected: 'a name that is free', value: quote(added.name) }],
           });
         // Written down: a removal that nobody has noticed yet would leave the key as it was.
-        const generation = nextGeneration(added.name, await memoryOf(tools, call));
+        const generation = nextGeneration(added.name, await readMemory(tools, call));
         const entry = { ...added, ...(generation === 1 ? {} : { generation }) };
         return { labels, spec: { ...spec, keys: [...keys, entry] } };
       });
       const programmed = await tools.programmed.written('Paymaster', object);
       const shown = await keyOfCall(tools, { ...call, params: { ...call.params, key: added.name } }, object);
-      return { data: secretShape.render(shown), etag: etagOf(object), programmed, object };
+      return { data: secretShape.render(shown), etag: computeEtag(object), programmed, object };
     },
   }),
   endpoint({
@@ -172,7 +172,7 @@ export const namedKeyEndpoints = [
     ...showsOne(revokedShape),
     async handle(tools, call) {
       const { dryRun = false } = call.given;
-      const revoked = await keyOfCall(tools, call, await present(tools, call, noun));
+      const revoked = await keyOfCall(tools, call, await requirePresent(tools, call, noun));
       const { object } = await tellChange(
         tools,
         call,
@@ -186,7 +186,7 @@ export const namedKeyEndpoints = [
       const data = revokedShape.render({ ...revoked, dryRun });
       if (dryRun) return { data };
       const programmed = await tools.programmed.written('Paymaster', object);
-      return { data, etag: etagOf(object), programmed, object };
+      return { data, etag: computeEtag(object), programmed, object };
     },
   }),
 ];

@@ -1,13 +1,13 @@
-import { contractIdOf, paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { deriveContractId, derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import { maxContracts } from '../../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../../core/config/ranking.js';
 import { DomainError, type Problem } from '../../../core/errors.js';
-import { dataOf, methodsNamedBy, policyKindOf } from '../../../core/policy/derived.js';
+import { findPolicyData, methodsNamedBy, findPolicyKind } from '../../../core/policy/derived.js';
 import {
   addMethod,
-  nameOf,
-  signatureOf,
+  methodName,
+  toSignature,
   type NamedMethod,
   type NamedMethods,
 } from '../../../core/policy/methods/methods.js';
@@ -73,7 +73,7 @@ function sameName(left: Named, right: Named): 'name' | undefined {
 const paymasters: Noun<'Paymaster'> = {
   kind: 'Paymaster',
   one: 'paymaster',
-  idOf: paymasterIdOf,
+  idOf: derivePaymasterId,
   clash: (left, right) => (left.chainId === right.chainId ? sameName(left, right) : undefined),
   quota: 'paymasters',
   async check(tools, { principal }, spec, _siblings, current) {
@@ -86,7 +86,7 @@ const paymasters: Noun<'Paymaster'> = {
 const contracts: Noun<'SmartContract'> = {
   kind: 'SmartContract',
   one: 'contract',
-  idOf: contractIdOf,
+  idOf: deriveContractId,
   clash: (left, right) =>
     left.address.toLowerCase() === right.address.toLowerCase() ? 'address' : sameName(left, right),
   quota: 'contractsPerPaymaster',
@@ -109,12 +109,12 @@ const contracts: Noun<'SmartContract'> = {
 const policies: Noun<'PaymasterPolicy'> = {
   kind: 'PaymasterPolicy',
   one: 'policy',
-  idOf: policyIdOf,
+  idOf: derivePolicyId,
   clash: sameName,
   quota: 'policiesPerPaymaster',
   async check(tools, call, spec, { objects }, current) {
-    const kind = policyKindOf(spec.policyType);
-    const data = kind && dataOf(spec, kind);
+    const kind = findPolicyKind(spec.policyType);
+    const data = kind && findPolicyData(spec, kind);
     const problem =
       data &&
       kind.problem?.(data, {
@@ -122,7 +122,7 @@ const policies: Noun<'PaymasterPolicy'> = {
         methods: await methodsFor(tools, call, spec),
       });
     if (problem !== undefined)
-      throw new DomainError('INVALID_INPUT', problem, { problems: problemsOf(problem) });
+      throw new DomainError('INVALID_INPUT', problem, { problems: parseProblems(problem) });
     const wasActive = current !== undefined && current.active !== false;
     if (spec.active !== false && !wasActive) requireRoom(objects, spec.policyType);
   },
@@ -134,7 +134,7 @@ const policies: Noun<'PaymasterPolicy'> = {
 };
 
 /** Sentences about a spec begin with its field: `spec.window.from must be an RFC 3339 time, got "x".` */
-function problemsOf(sentence: string): readonly Problem[] {
+function parseProblems(sentence: string): readonly Problem[] {
   const [field = '', expected] = sentence.replace(/\.$/, '').split(' must be ', 2);
   return expected === undefined ? [] : [{ field, expected }];
 }
@@ -152,10 +152,10 @@ async function methodsFor(
   const fields = { 'spec.paymasterRef.name': spec.paymasterRef.name };
   for await (const contract of eachObject(resources, 'SmartContract', { namespace, fields })) {
     const { abi } = contract.spec;
-    if (!named.some((signature) => abi.includes(`"${nameOf(signature)}"`))) continue;
+    if (!named.some((signature) => abi.includes(`"${methodName(signature)}"`))) continue;
     const { declarations } = await methodsOf(tenant, { abi, whitelistedMethods: [] }, gone);
     for (const declaration of declarations)
-      if (named.includes(signatureOf(declaration))) addMethod(known, declaration);
+      if (named.includes(toSignature(declaration))) addMethod(known, declaration);
   }
   return known;
 }

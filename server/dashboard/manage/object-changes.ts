@@ -1,6 +1,6 @@
 import { renderYaml } from '../../../adapters/manifests/yaml.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
 import { isTextMap, type Tree } from '../../../core/meta/field-tree.js';
@@ -13,9 +13,9 @@ import type { Call } from '../call.js';
 import type { Tools } from '../deps.js';
 import { requireQuota, unlessDeleted } from '../lookups.js';
 import { dashboardManager } from '../writes.js';
-import { editOf, manifestFields, redact, restore, writtenOf, type Written } from './edit.js';
+import { composeEdit, manifestFields, redact, restore, toWritten, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
-import { etagOf, maxLabels, versionOf, type WrittenBody } from './record.js';
+import { computeEtag, maxLabels, formatVersion, type WrittenBody } from './record.js';
 import { none, type Remarks } from './remarks.js';
 
 // How the endpoints of a noun change its objects.
@@ -29,19 +29,19 @@ export async function create<K extends NounKind>(
 ): Promise<Resources[K]> {
   const { dryWrites, writes, turns } = tools;
   const { create: make } = isDry ? dryWrites : writes;
-  const { labels, spec } = nextOf(call.body, {});
+  const { labels, spec } = composeNext(call.body, {});
   refuse(validate(noun, key, { labels, spec }));
-  return turns.run(turnOf(noun, call), async () => {
+  return turns.run(turnName(noun, call), async () => {
     await admit(tools, call, noun, key.name, spec as Resources[K]['spec']);
     try {
       return await make(noun.kind, key, spec as never, call.principal.tokenName, labels);
     } catch (error) {
-      throw isDomainError(error, 'ALREADY_EXISTS') ? exists(noun, key.name) : error;
+      throw isDomainError(error, 'ALREADY_EXISTS') ? alreadyExists(noun, key.name) : error;
     }
   });
 }
 
-/** `nextOf` gets what was shown and says what is wanted. */
+/** `composeNext` gets what was shown and says what is wanted. */
 export async function change<K extends NounKind>(
   tools: Tools,
   call: Call,
@@ -70,12 +70,12 @@ export async function tellChange<K extends NounKind>(
   ) => {
     remarks = none;
     requireMatch(call, object);
-    const current = writtenOf(object);
+    const current = toWritten(object);
     const wanted = await next({ ...current, spec: redact(schema, current.spec) as Tree });
     const whole = { ...wanted, spec: restore(schema, wanted.spec, current.spec) as Tree };
     refuse(validate(noun, key, whole, object));
     try {
-      const edit = editOf<K>(object, owned, whole, dashboardManager);
+      const edit = composeEdit<K>(object, owned, whole, dashboardManager);
       if (edit === undefined) return undefined;
       const spec = whole.spec as Resources[K]['spec'];
       await admit(tools, call, noun, key.name, spec, object.spec);
@@ -90,8 +90,8 @@ export async function tellChange<K extends NounKind>(
   let asked: { readonly object: Resources[K]; readonly wanted: Written } | undefined;
   try {
     const object = await unlessDeleted(
-      () => unknown(noun, key),
-      () => tools.turns.run(turnOf(noun, call), () => writes.edit(noun.kind, key, plan)),
+      () => notFound(noun, key),
+      () => tools.turns.run(turnName(noun, call), () => writes.edit(noun.kind, key, plan)),
     );
     return { object, before: asked?.object ?? object, remarks };
   } catch (error) {
@@ -129,7 +129,7 @@ async function admit<K extends NounKind>(
   for await (const other of eachObject(tools.resources, noun.kind, { namespace, ...fields })) {
     if (other.metadata.name === name) continue;
     const clash = noun.clash(spec, other.spec);
-    if (clash !== undefined) throw exists(noun, other.metadata.name, `spec.${clash}`);
+    if (clash !== undefined) throw alreadyExists(noun, other.metadata.name, `spec.${clash}`);
     count += 1;
     if (noun.kind !== 'SmartContract') objects.push(other);
   }
@@ -169,14 +169,14 @@ export function requireAsInManifest(
 }
 
 /** What a body asks for; `before` are the labels where it names none. Throws INVALID_INPUT. */
-export function nextOf(
+export function composeNext(
   { labels, spec }: WrittenBody,
   before: Written['labels'],
-  present: Written['labels'] = before,
+  requirePresent: Written['labels'] = before,
 ): Written {
   const labelCount = isTextMap(labels) ? Object.keys(labels).length : 0;
   const problems = [
-    ...(labelCount > Math.max(maxLabels, Object.keys(present).length)
+    ...(labelCount > Math.max(maxLabels, Object.keys(requirePresent).length)
       ? [{ field: 'labels', expected: `at most ${maxLabels} labels`, value: String(labelCount) }]
       : []),
     ...(isObject(spec) ? [] : [{ field: 'spec', expected: 'an object', value: quote(spec) }]),
@@ -192,14 +192,14 @@ function refuse(problems: readonly Problem[]): void {
   if (problems.length > 0) throw invalidInput(problems);
 }
 
-export async function present<K extends NounKind>(
+export async function requirePresent<K extends NounKind>(
   tools: Tools,
   call: Call,
   noun: Noun<K>,
 ): Promise<Resources[K]> {
   const key = keyOfCall(noun, call);
   const object = await tools.resources.get(noun.kind, key);
-  if (object === undefined) throw unknown(noun, key);
+  if (object === undefined) throw notFound(noun, key);
   return object;
 }
 
@@ -209,7 +209,7 @@ export async function servedConfig(
   { principal }: Call,
   { metadata: { name } }: Resources['Paymaster'],
 ): Promise<PaymasterConfig> {
-  const served = await configs.getPaymaster(paymasterIdOf(principal.tenant, name));
+  const served = await configs.getPaymaster(derivePaymasterId(principal.tenant, name));
   if (served === undefined)
     throw new DomainError('NOT_FOUND', `The paymaster ${quote(name)} is not served yet`);
   return served.config;
@@ -218,11 +218,11 @@ export async function servedConfig(
 /** Throws NOT_FOUND for a name that no object can have. */
 export function keyOfCall(noun: Noun, { principal: { namespace }, params: { name = '' } }: Call): ObjectKey {
   const key = { namespace, name };
-  if (validateName(noun.kind, key).length > 0) throw unknown(noun, key);
+  if (validateName(noun.kind, key).length > 0) throw notFound(noun, key);
   return key;
 }
 
-export function keyOf(
+export function requireKey(
   { kind }: { readonly kind: Kind },
   { principal: { namespace } }: Call,
   name: string,
@@ -233,27 +233,29 @@ export function keyOf(
 
 /** Throws PRECONDITION_FAILED where the object is not the one that the caller wants to change. */
 export function requireMatch({ ifMatch, ifNoneMatch }: Call, object: Resources[NounKind]): void {
-  const present = etagOf(object);
+  const requirePresent = computeEtag(object);
   const names = (header: string): boolean =>
-    header.split(',').some((each) => ['*', present, `"${versionOf(object)}"`].includes(each.trim()));
+    header
+      .split(',')
+      .some((each) => ['*', requirePresent, `"${formatVersion(object)}"`].includes(each.trim()));
   if (ifNoneMatch !== undefined && names(ifNoneMatch))
     throw new DomainError(
       'PRECONDITION_FAILED',
-      `The object is ${present} now, and If-None-Match excludes ${quote(ifNoneMatch)}`,
+      `The object is ${requirePresent} now, and If-None-Match excludes ${quote(ifNoneMatch)}`,
     );
   if (ifMatch === undefined || names(ifMatch)) return;
   throw new DomainError(
     'PRECONDITION_FAILED',
-    `The object is ${present} now, and If-Match names ${quote(ifMatch)}`,
+    `The object is ${requirePresent} now, and If-Match names ${quote(ifMatch)}`,
   );
 }
 
 /** Changes of the same owner's objects, one after the other: names and quotas are compared with what is there. */
-function turnOf({ kind }: Noun, { principal }: Call): string {
+function turnName({ kind }: Noun, { principal }: Call): string {
   return `${kind} of ${principal.namespace}`;
 }
 
-function exists({ one }: Noun, name: string, field = 'name'): DomainError {
+function alreadyExists({ one }: Noun, name: string, field = 'name'): DomainError {
   return new DomainError(
     'OBJECT_EXISTS',
     `The ${one} ${quote(name)} has this ${field.replace('spec.', '')} already`,
@@ -263,6 +265,6 @@ function exists({ one }: Noun, name: string, field = 'name'): DomainError {
   );
 }
 
-export function unknown({ one }: Noun, { name }: ObjectKey): DomainError {
+export function notFound({ one }: Noun, { name }: ObjectKey): DomainError {
   return new DomainError('NOT_FOUND', `The organisation has no ${one} ${quote(name)}`);
 }

@@ -6,7 +6,7 @@ import { endpoint, type Endpoint } from '../endpoint.js';
 import { readList, section, pageParameters } from '../lists.js';
 import { unlessDeleted } from '../lookups.js';
 import { boolean, integer, text } from '../parameters.js';
-import { listSchemaOf } from '../shape.js';
+import { listSchema } from '../shape.js';
 import {
   deletePaymaster,
   deletionExample,
@@ -17,15 +17,15 @@ import { mergePatch, type Written } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 import {
   create,
-  keyOf,
+  requireKey,
   keyOfCall,
-  nextOf,
-  present,
+  composeNext,
+  requirePresent,
   requireMatch,
   tellChange,
-  unknown,
+  notFound,
 } from './object-changes.js';
-import { bodyOf, etagOf, objectShape, type WrittenBody } from './record.js';
+import { writtenBody, computeEtag, objectShape, type WrittenBody } from './record.js';
 
 /** The endpoints of a noun: `path` is its plural. */
 export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>): readonly Endpoint[] {
@@ -43,9 +43,9 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
   const changed = { ...shared, path: `/${path}/:name`, errors: changeErrors } as const;
   const shown = ({ principal }: Call, object: Resources[K]): Reply => ({
     data: shownTo(principal)(object),
-    etag: etagOf(object),
+    etag: computeEtag(object),
   });
-  const viewsOf = async (tools: Tools, principal: Principal, objects: readonly Resources[K][]) => {
+  const renderViews = async (tools: Tools, principal: Principal, objects: readonly Resources[K][]) => {
     const shownBeside = (await beside?.read(tools, principal, objects)) ?? [];
     const members = new Map(objects.map((object, index) => [object, shownBeside[index]]));
     return (object: Resources[K]) => ({
@@ -66,7 +66,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
   ): Promise<Reply> => {
     const { object, before, remarks } = await tellChange(tools, call, noun, next, isDry);
     if (isDry === true)
-      return { ...shown(call, object), etag: etagOf(before), warnings: await remarks(true) };
+      return { ...shown(call, object), etag: computeEtag(before), warnings: await remarks(true) };
     return { ...(await written(tools, call, object)), warnings: await remarks(false) };
   };
   const dryRun = boolean(
@@ -87,7 +87,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         cursor: pageParameters.cursor,
         ...(kind !== 'Paymaster' && { paymaster: text('Only of the paymaster of this name.', 253) }),
       },
-      schema: listSchemaOf(isListed ? orGlance : schema),
+      schema: listSchema(isListed ? orGlance : schema),
       example: { items: [example], nextCursor: null },
       async handle(tools, { principal, given }) {
         const {
@@ -98,7 +98,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
         const fields = paymaster === undefined ? {} : { fields: { 'spec.paymasterRef.name': paymaster } };
         const options = { namespace: principal.namespace, ...fields };
         const all = section(kind, options, shownTo(principal), (objects) =>
-          viewsOf(tools, principal, objects),
+          renderViews(tools, principal, objects),
         );
         return {
           list: await readList(tools.resources, [all], { limit, ...(cursor !== undefined && { cursor }) }),
@@ -113,9 +113,9 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       path: `/${path}/:name`,
       needs: ['read'],
       async handle(tools, call) {
-        const object = await present(tools, call, noun);
-        const view = await viewsOf(tools, call.principal, [object]);
-        return { data: view(object), etag: etagOf(object) };
+        const object = await requirePresent(tools, call, noun);
+        const view = await renderViews(tools, call.principal, [object]);
+        return { data: view(object), etag: computeEtag(object) };
       },
     }),
     endpoint({
@@ -126,9 +126,9 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       path: `/${path}`,
       status: 201,
       errors: changeErrors,
-      body: bodyOf(noun, 'new'),
+      body: writtenBody(noun, 'new'),
       async handle(tools, call) {
-        const key = keyOf(noun, call, typeof call.body.name === 'string' ? call.body.name : '');
+        const key = requireKey(noun, call, typeof call.body.name === 'string' ? call.body.name : '');
         return written(tools, call, await create(tools, call, noun, key), 201);
       },
     }),
@@ -138,7 +138,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       summary: `Write a ${one} as a whole, or create it (201)`,
       method: 'put',
       parameters: { dryRun },
-      body: bodyOf(noun, 'whole'),
+      body: writtenBody(noun, 'whole'),
       async handle(tools, call) {
         const key = keyOfCall(noun, call);
         const { dryRun: isDry } = call.given;
@@ -147,7 +147,7 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
           if (isDry === true) return { data: shownTo(call.principal)(made), status: 201 };
           return written(tools, call, made, 201);
         }
-        const next = ({ labels }: Written) => nextOf(call.body, labels);
+        const next = ({ labels }: Written) => composeNext(call.body, labels);
         return changeTo(tools, call, next, isDry);
       },
     }),
@@ -157,10 +157,10 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       summary: `Change fields of a ${one}: a JSON merge patch (RFC 7396) of labels and spec`,
       method: 'patch',
       parameters: { dryRun },
-      body: bodyOf(noun, 'patch'),
+      body: writtenBody(noun, 'patch'),
       async handle(tools, call) {
         const patched = (present: Written) =>
-          nextOf(mergePatch(present, call.body) as WrittenBody, {}, present.labels);
+          composeNext(mergePatch(present, call.body) as WrittenBody, {}, present.labels);
         return changeTo(tools, call, patched, call.given.dryRun);
       },
     }),
@@ -181,14 +181,14 @@ export function objectEndpoints<K extends NounKind>(path: string, noun: Noun<K>)
       example: kind === 'Paymaster' ? paymasterDeletionExample : deletionExample,
       async handle(tools, call) {
         if (kind === 'Paymaster') return deletePaymaster(tools, call, call.given);
-        const object = await present(tools, call, noun);
+        const object = await requirePresent(tools, call, noun);
         requireMatch(call, object);
         const key = keyOfCall(noun, call);
         const isDry = call.given.dryRun === true;
         const data = { name: key.name, dryRun: isDry, ends: {} };
         if (isDry) return { data };
         await unlessDeleted(
-          () => unknown(noun, key),
+          () => notFound(noun, key),
           () => tools.writes.remove(kind, key, (current) => requireMatch(call, current)),
         );
         return { data, programmed: await tools.programmed.deleted(call.principal.tenant, object), object };

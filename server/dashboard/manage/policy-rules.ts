@@ -1,4 +1,4 @@
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import { unlessUnavailable } from '../../../core/errors.js';
 import type { PaymasterPolicy } from '../../../core/resources/paymaster-policy.js';
@@ -50,22 +50,22 @@ export const rulesOfPolicies = {
   ): Promise<readonly object[]> {
     const { tenant } = principal;
     // People pause policies while a database is away: the list is there all the same.
-    const rules = await unlessUnavailable(readRulesOf(tools, principal, policies));
+    const rules = await unlessUnavailable(readPolicyRules(tools, principal, policies));
     return policies.map((policy) => {
       if (rules === undefined) return {};
-      const ofPaymaster = rules.get(paymasterIdOf(tenant, policy.spec.paymasterRef.name)) ?? [];
-      return { rules: ofPaymaster.filter((rule) => isOf(rule, policy, tenant)) };
+      const ofPaymaster = rules.get(derivePaymasterId(tenant, policy.spec.paymasterRef.name)) ?? [];
+      return { rules: ofPaymaster.filter((rule) => belongsToPolicy(rule, policy, tenant)) };
     });
   },
 };
 
 /** Of every paymaster that the policies name: each config is read once, and the use of all limits of a chain together. */
-async function readRulesOf(
+async function readPolicyRules(
   tools: Tools,
   { tenant }: Principal,
   policies: readonly PaymasterPolicy[],
 ): Promise<ReadonlyMap<string, readonly Rule[]>> {
-  const ids = new Set(policies.map(({ spec }) => paymasterIdOf(tenant, spec.paymasterRef.name)));
+  const ids = new Set(policies.map(({ spec }) => derivePaymasterId(tenant, spec.paymasterRef.name)));
   const left = [...ids];
   const served = [];
   while (left.length > 0) {
@@ -76,8 +76,8 @@ async function readRulesOf(
 }
 
 /** All policies of some kinds are one rule, without an id; one that was never valid is named by the rule that refuses because of it. */
-function isOf(rule: Rule, { metadata, spec }: PaymasterPolicy, tenant: Tenant): boolean {
-  if (rule.policyId !== undefined) return rule.policyId === policyIdOf(tenant, metadata.name);
+function belongsToPolicy(rule: Rule, { metadata, spec }: PaymasterPolicy, tenant: Tenant): boolean {
+  if (rule.policyId !== undefined) return rule.policyId === derivePolicyId(tenant, metadata.name);
   if (spec.active === false) return false;
   if (rule.policyType === 'INVALID_POLICY') return rule.name === spec.name;
   return rule.policyType === spec.policyType && rule.campaign === spec.campaign;

@@ -1,5 +1,5 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import { isDomainError } from '../../../core/errors.js';
 import type { UsageRow } from '../../../core/ledger/query.js';
 import { contractsInShadow } from '../../../core/policy/shadow.js';
@@ -7,7 +7,7 @@ import {
   inOrder,
   createLimited,
   problem,
-  problemsOf,
+  listProblems,
   shadowProblems,
   type Problem,
   type Around,
@@ -19,28 +19,28 @@ import type { Principal } from '../auth.js';
 import type { Reply } from '../call.js';
 import type { Tools } from '../deps.js';
 import { endpoint } from '../endpoint.js';
-import { listSchemaOf, showsOne, wholeList } from '../shape.js';
+import { listSchema, showsOne, wholeList } from '../shape.js';
 import { byAge } from '../views.js';
 
 /** More than anybody reads. */
-const mostProblems = 500;
+const maxProblems = 500;
 /** Among so many the gravest are looked for. */
-const mostFound = 5_000;
+const maxFound = 5_000;
 
 export const problemsAnswer = {
-  schema: listSchemaOf(problemSchema, {
+  schema: listSchema(problemSchema, {
     complete: {
       type: 'boolean',
-      description: `False: there are more than ${mostProblems}; the gravest are answered.`,
+      description: `False: there are more than ${maxProblems}; the gravest are answered.`,
     },
   }),
   example: { ...wholeList([problemExample]), complete: true },
 
   async of(tools: Tools, whose: Whose): Promise<Reply> {
     const found: Problem[] = [];
-    for await (const each of findProblems(tools, whose)) if (found.push(each) > mostFound) break;
-    const problems = inOrder(found).slice(0, mostProblems).map(renderProblem);
-    return { data: { ...wholeList(problems), complete: found.length <= mostProblems } };
+    for await (const each of findProblems(tools, whose)) if (found.push(each) > maxFound) break;
+    const problems = inOrder(found).slice(0, maxProblems).map(renderProblem);
+    return { data: { ...wholeList(problems), complete: found.length <= maxProblems } };
   },
 };
 
@@ -58,9 +58,9 @@ export const problemsEndpoint = endpoint({
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
 /** Each takes a question to the ledger: what lists of contracts would refuse is told apart by nothing else. */
-const mostLists = 20;
+const maxLists = 20;
 /** Two days of as many policies. */
-const mostRows = 20_000;
+const maxRows = 20_000;
 
 export type Whose = Pick<Principal, 'organisation' | 'namespace' | 'tenant'>;
 
@@ -77,7 +77,7 @@ async function* findProblems(tools: Tools, principal: Whose): AsyncGenerator<Pro
   const around: Around = { now: clock.now(), limited, uses };
   /** What is in Shadow, by its paymaster: policyId and name. */
   const shadowed = new Map<string, Map<string, string>>();
-  const shadowOf = (paymaster: string): Map<string, string> => {
+  const ensureShadow = (paymaster: string): Map<string, string> => {
     const known = shadowed.get(paymaster) ?? new Map<string, string>();
     shadowed.set(paymaster, known);
     return known;
@@ -87,23 +87,23 @@ async function* findProblems(tools: Tools, principal: Whose): AsyncGenerator<Pro
     const { metadata, spec } = policy;
     limited.add(policy);
     if (spec.enforcement === 'Shadow' && spec.active !== false)
-      shadowOf(spec.paymasterRef.name).set(policyIdOf(tenant, metadata.name), spec.name);
-    yield* problemsOf(policy, around);
+      ensureShadow(spec.paymasterRef.name).set(derivePolicyId(tenant, metadata.name), spec.name);
+    yield* listProblems(policy, around);
   }
   const inShadow: Paymaster[] = [];
   for await (const paymaster of eachObject(resources, 'Paymaster', { namespace })) {
     const { chainId, version, contractsEnforcement } = paymaster.spec;
     if (organisation.spec.chains?.includes(chainId) !== false)
       uses.set(chainId, (uses.get(chainId) ?? new Set()).add(version));
-    if (contractsEnforcement === 'Shadow') shadowOf(paymaster.metadata.name);
+    if (contractsEnforcement === 'Shadow') ensureShadow(paymaster.metadata.name);
     if (shadowed.has(paymaster.metadata.name)) inShadow.push(paymaster);
-    yield* problemsOf(paymaster, around);
+    yield* listProblems(paymaster, around);
   }
   for await (const contract of eachObject(resources, 'SmartContract', { namespace }))
-    yield* problemsOf(contract, around);
-  yield* problemsOf(organisation, around);
+    yield* listProblems(contract, around);
+  yield* listProblems(organisation, around);
   yield* problemsOfChains(tools, around, uses);
-  yield* ofShadow(tools, principal, inShadow, shadowOf);
+  yield* ofShadow(tools, principal, inShadow, ensureShadow);
 }
 
 /** What is wrong with chains that are used. Of two Chains with one id the older one counts. */
@@ -117,10 +117,10 @@ export async function* problemsOfChains(
     const { chainId } = chain.spec;
     if (!uses.has(chainId) || seen.has(chainId)) continue;
     seen.add(chainId);
-    yield* problemsOf(chain, around);
+    yield* listProblems(chain, around);
   }
   for (const token of await resources.list('FeeToken'))
-    if (uses.has(token.spec.chainId)) yield* problemsOf(token, around);
+    if (uses.has(token.spec.chainId)) yield* listProblems(token, around);
 }
 
 async function* ofShadow(
@@ -131,17 +131,17 @@ async function* ofShadow(
 ): AsyncGenerator<Problem> {
   if (ledger === undefined) return;
   const to = (Math.ceil(clock.now() / minuteMs) * minuteMs) as EpochMs;
-  const range = { from: plusMs(to, -dayMs), to, step: 'day', limit: mostRows } as const;
+  const range = { from: plusMs(to, -dayMs), to, step: 'day', limit: maxRows } as const;
   const questions = ledger(tenant);
   const usage = (paymasterId: string | undefined, groupBy: 'paymaster' | 'wouldRefuse') =>
     questions.usage({ organisation: tenant, paymasterId, groupBy, ...range });
   try {
     // Asked also where nothing is in Shadow: without the database nothing is signed.
-    const sponsored = sumsOf(await usage(undefined, 'paymaster'));
+    const sponsored = sumByGroup(await usage(undefined, 'paymaster'));
     if (paymasters.length === 0) return;
     const wouldRefuse = await usage(undefined, 'wouldRefuse');
-    const idOf = ({ metadata }: Paymaster): string => paymasterIdOf(tenant, metadata.name);
-    const sponsoredBy = (paymaster: Paymaster): number => sponsored.get(idOf(paymaster)) ?? 0;
+    const readPaymasterId = ({ metadata }: Paymaster): string => derivePaymasterId(tenant, metadata.name);
+    const sponsoredBy = (paymaster: Paymaster): number => sponsored.get(readPaymasterId(paymaster)) ?? 0;
     const problemsOfRows = (paymaster: Paymaster, rows: typeof wouldRefuse): readonly Problem[] => {
       const { metadata, spec } = paymaster;
       const of = { namespace, name: metadata.name, displayName: spec.name };
@@ -159,19 +159,19 @@ async function* ofShadow(
     const lists = paymasters
       .filter(({ spec }) => spec.contractsEnforcement === 'Shadow')
       .toSorted((a, b) => sponsoredBy(b) - sponsoredBy(a));
-    for (const paymaster of lists.slice(0, mostLists)) {
-      const rows = await usage(idOf(paymaster), 'wouldRefuse');
+    for (const paymaster of lists.slice(0, maxLists)) {
+      const rows = await usage(readPaymasterId(paymaster), 'wouldRefuse');
       yield* problemsOfRows(
         paymaster,
         rows.filter(({ group }) => group === contractsInShadow),
       );
     }
     const { name } = organisation.metadata;
-    if (lists.length > mostLists)
+    if (lists.length > maxLists)
       yield problem(
         'shadow-unread',
         { kind: 'Organisation', name, displayName: name },
-        `Looked at: the ${mostLists} busiest of ${lists.length}.`,
+        `Looked at: the ${maxLists} busiest of ${lists.length}.`,
       );
   } catch (error) {
     if (!isDomainError(error, 'UNAVAILABLE')) throw error;
@@ -179,7 +179,7 @@ async function* ofShadow(
   }
 }
 
-function sumsOf(rows: readonly Pick<UsageRow, 'group' | 'sponsored'>[]): ReadonlyMap<string, number> {
+function sumByGroup(rows: readonly Pick<UsageRow, 'group' | 'sponsored'>[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const { group = '', sponsored } of rows) sums.set(group, (sums.get(group) ?? 0) + sponsored);
   return sums;

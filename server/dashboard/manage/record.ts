@@ -14,24 +14,26 @@ import { text, uuid } from '../record-schemas.js';
 import { published } from '../schemas.js';
 import { about, shapeOf } from '../shape.js';
 import { createdBy } from '../views.js';
-import { managersOf } from '../writes.js';
+import { listManagers } from '../writes.js';
 import { redact } from './edit.js';
 import type { Noun, NounKind } from './nouns.js';
 
 /** How the management API shows an object, and what it takes of one. */
 
 /** Of what may be changed: status does not count. Labels and annotations change no generation. */
-export function etagOf({ metadata }: Resources[NounKind]): string {
+export function computeEtag({ metadata }: Resources[NounKind]): string {
   const { labels = {}, annotations = {} } = metadata;
   const texts = JSON.stringify(
     [labels, annotations].map((each) => Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))),
   );
   const hash = createHash('sha256').update(texts).digest('base64url').slice(0, 8);
-  return `"${versionOf({ metadata })}.${hash}"`;
+  return `"${formatVersion({ metadata })}.${hash}"`;
 }
 
 /** What a client can write that has read `uid` and `generation`, and no header: it stands for the spec alone. */
-export function versionOf({ metadata: { uid, generation } }: Pick<Resources[NounKind], 'metadata'>): string {
+export function formatVersion({
+  metadata: { uid, generation },
+}: Pick<Resources[NounKind], 'metadata'>): string {
   return `${uid}.${generation}`;
 }
 
@@ -70,9 +72,9 @@ export function objectShape(noun: Noun) {
     ],
     createdAt: [time, '2026-01-01T00:00:00Z', ({ metadata }) => metadata.creationTimestamp],
     createdBy: [text, 'ci', ({ metadata }) => createdBy(metadata)],
-    managedBy: [managed, [{ manager: 'argocd-controller', fields: ['spec.name'] }], managersOf],
-    spec: [published(shown(spec)), noun.example, (object) => redact(spec, object.spec)],
-    status: [published(shown(status)), {}, (object) => redact(status, object.status ?? {})],
+    managedBy: [managed, [{ manager: 'argocd-controller', fields: ['spec.name'] }], listManagers],
+    spec: [published(withoutConfidential(spec)), noun.example, (object) => redact(spec, object.spec)],
+    status: [published(withoutConfidential(status)), {}, (object) => redact(status, object.status ?? {})],
   });
   const { schema, example, render } = shape;
   const { field } = noun.stop;
@@ -94,11 +96,14 @@ export function objectShape(noun: Noun) {
 }
 
 /** Without what is never shown. A member that is needed beside it may then be missing too. */
-function shown(schema: StructuralSchema): StructuralSchema {
+function withoutConfidential(schema: StructuralSchema): StructuralSchema {
   const { properties } = schema;
   if (properties === undefined) return schema;
   const members = Object.entries(properties).filter(([, { confidential }]) => confidential !== true);
-  return { ...schema, properties: Object.fromEntries(members.map(([key, child]) => [key, shown(child)])) };
+  return {
+    ...schema,
+    properties: Object.fromEntries(members.map(([key, child]) => [key, withoutConfidential(child)])),
+  };
 }
 
 export type WrittenBody = { readonly name?: unknown; readonly labels?: unknown; readonly spec?: unknown };
@@ -107,7 +112,7 @@ export type WrittenBody = { readonly name?: unknown; readonly labels?: unknown; 
 const readOnly = ['id', 'uid', 'generation', 'createdAt', 'createdBy', 'managedBy', 'status', 'rules'];
 const known = ['name', 'labels', 'spec', ...readOnly];
 
-export function bodyOf(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<WrittenBody> {
+export function writtenBody(noun: Noun, form: 'new' | 'whole' | 'patch'): Body<WrittenBody> {
   const spec = form === 'patch' ? { type: 'object' } : published(definitions[noun.kind].spec);
   const example = {
     labels: exampleLabels,

@@ -1,4 +1,4 @@
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import { unlessUnavailable } from '../../../core/errors.js';
 import { countLeft, describeCountLeft } from '../../../core/policy/spending-limit/count-left.js';
 import type { PaymasterPolicy, PaymasterPolicySpec } from '../../../core/resources/paymaster-policy.js';
@@ -16,8 +16,8 @@ export async function remarksOnLimit(
   { spendingLimit: after }: PaymasterPolicySpec,
 ): Promise<Remarks> {
   if (before === undefined || after === undefined) return none;
-  const policyId = policyIdOf(tenant, metadata.name);
-  const config = (await unlessUnavailable(configs.getPaymaster(paymasterIdOf(tenant, paymasterRef.name))))
+  const policyId = derivePolicyId(tenant, metadata.name);
+  const config = (await unlessUnavailable(configs.getPaymaster(derivePaymasterId(tenant, paymasterRef.name))))
     ?.config;
   const served = config?.limits.find((each) => each.policyId === policyId);
   const left = countLeft(before, after, { policyId, cycle: status?.cycle, served, now: usage.now() });

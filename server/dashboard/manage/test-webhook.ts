@@ -1,6 +1,6 @@
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import { DomainError, invalidInput } from '../../../core/errors.js';
-import { webhookConfigOf } from '../../../core/policy/webhook/kind.js';
+import { compileWebhook } from '../../../core/policy/webhook/kind.js';
 import { record } from '../../../core/schema/json-schema.js';
 import { isObject } from '../../../core/schema/json-value.js';
 import { otherMembers } from '../../http/json.js';
@@ -15,7 +15,7 @@ import { endpoint, type Body } from '../endpoint.js';
 import { deliveryBody, deliveryExample, deliverySchema } from '../openapi-webhook.js';
 import { knownGeneration } from './keys.js';
 import { nouns } from './nouns.js';
-import { present } from './object-changes.js';
+import { requirePresent } from './object-changes.js';
 
 const body: Body<Sample> = {
   schemas: [record({}, deliveryBody)],
@@ -48,16 +48,16 @@ export const testWebhookEndpoint = endpoint({
   async handle(tools, call) {
     const { principal, body: sample, requestId } = call;
     const { tenant } = principal;
-    const { metadata, spec } = await present(tools, call, nouns.policies);
+    const { metadata, spec } = await requirePresent(tools, call, nouns.policies);
     if (spec.webhook === undefined)
       throw new DomainError('NOT_FOUND', `A policy of type ${spec.policyType} asks no host`);
     takeDelivery(tools.deliveries, tenant);
-    const policyId = policyIdOf(tenant, metadata.name);
+    const policyId = derivePolicyId(tenant, metadata.name);
     const paymaster = spec.paymasterRef.name;
     const known = await knownGeneration(tools, tenant, paymaster, policyId);
-    const config = webhookConfigOf({ policyId, name: spec.name }, spec.webhook, known);
+    const config = compileWebhook({ policyId, name: spec.name }, spec.webhook, known);
     const data = await deliverTest(tools.webhooks, config, sample, {
-      paymasterId: paymasterIdOf(tenant, paymaster),
+      paymasterId: derivePaymasterId(tenant, paymaster),
       organisation: tenant,
       requestId,
     });

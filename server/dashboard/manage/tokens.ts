@@ -14,11 +14,11 @@ import { unlessDeleted } from '../lookups.js';
 import { boolean } from '../parameters.js';
 import { text } from '../record-schemas.js';
 import { about, shapeOf, showsList, showsOne, wholeList } from '../shape.js';
-import { belowOf, familyOf, lineOf, mostBelow, type TokenFamily } from '../token-family.js';
-import { keyOf, requireAsInManifest } from './object-changes.js';
+import { listBelow, gatherFamily, listLine, maxBelow, type TokenFamily } from '../token-family.js';
+import { requireKey, requireAsInManifest } from './object-changes.js';
 
 /** As many as an Organisation lists. */
-const mostTokens = 64;
+const maxTokens = 64;
 /** Members of the spec that are ours: nobody asks for them. */
 const ours: readonly string[] = ['createdBy', 'sha256', 'parent'];
 const scopes = { type: 'array', items: { enum: tokenScopes }, minItems: 1 };
@@ -110,7 +110,7 @@ export const tokenEndpoints = [
     async handle(tools, call) {
       const { principal, body: asked } = call;
       requireWithin(asked, principal);
-      const key = keyOf({ kind: 'DashboardToken' }, call, asked.name);
+      const key = requireKey({ kind: 'DashboardToken' }, call, asked.name);
       const { authToken, sha256 } = newAuthToken();
       const { tokenName, token: parent } = principal;
       const expiresAt = asked.expiresAt ?? principal.expiresAt;
@@ -165,7 +165,7 @@ export const tokenEndpoints = [
       const key = { namespace, name };
       const { tokens, family } = await familyIn(tools.resources, namespace);
       const object = called(name, tokens);
-      const ends = belowOf(object.spec, family).map((each) => each.name);
+      const ends = listBelow(object.spec, family).map((each) => each.name);
       const data = endedShape.render({ ...listed(object, family), dryRun, ends });
       if (dryRun) return { data };
       await unlessDeleted(
@@ -184,7 +184,7 @@ async function familyIn(
 ): Promise<{ readonly tokens: readonly DashboardToken[]; readonly family: TokenFamily }> {
   const tokens = await resources.list('DashboardToken', { namespace });
   const organisations = await resources.list('Organisation', { fields: { 'spec.namespace': namespace } });
-  return { tokens, family: familyOf(organisations, tokens) };
+  return { tokens, family: gatherFamily(organisations, tokens) };
 }
 
 function listed(token: DashboardToken, family: TokenFamily): Listed {
@@ -206,12 +206,12 @@ function requireWithin({ expiresAt }: Pick<NewToken, 'expiresAt'>, own: Principa
 /** Throws QUOTA_EXCEEDED where more tokens would end with the own one, or with one above it. */
 function requireRoom(family: TokenFamily, { token: { sha256 } }: Principal, coming: readonly string[]): void {
   const own = family.get(sha256);
-  for (const each of own === undefined ? [] : lineOf(own, family)) {
-    const below = new Set([...belowOf(each, family).map((token) => token.sha256), ...coming]);
-    if (below.size > mostBelow)
+  for (const each of own === undefined ? [] : listLine(own, family)) {
+    const below = new Set([...listBelow(each, family).map((token) => token.sha256), ...coming]);
+    if (below.size > maxBelow)
       throw new DomainError(
         'QUOTA_EXCEEDED',
-        `With the token ${quote(each.name)} end as many as may: ${mostBelow}`,
+        `With the token ${quote(each.name)} end as many as may: ${maxBelow}`,
       );
   }
 }
@@ -226,7 +226,7 @@ function requireAdoptable(
   // Else a thief of one token could make all of the owner's end with it.
   if (parent === undefined)
     throw new DomainError('TOKEN_NOT_ADOPTABLE', `The token ${quote(name)} ends with no other token`);
-  if (own === undefined || lineOf(own, family).some((each) => each.sha256 === sha256))
+  if (own === undefined || listLine(own, family).some((each) => each.sha256 === sha256))
     throw new DomainError('TOKEN_NOT_ADOPTABLE', `The own token ends with the token ${quote(name)}`);
   requireWithin({ ...given({ expiresAt }) }, principal);
   if (principal.expiresAt !== undefined && expiresAt === undefined)
@@ -234,7 +234,7 @@ function requireAdoptable(
       'SCOPE_REQUIRED',
       `The own token ends at ${principal.expiresAt}, and the token ${quote(name)} has no end`,
     );
-  const coming = [sha256, ...belowOf({ sha256 }, family).map((each) => each.sha256)];
+  const coming = [sha256, ...listBelow({ sha256 }, family).map((each) => each.sha256)];
   requireRoom(family, principal, coming);
 }
 
@@ -246,11 +246,8 @@ async function create(
 ): Promise<DashboardToken> {
   const { tokens, family } = await familyIn(resources, principal.namespace);
   requireRoom(family, principal, [spec.sha256]);
-  if (tokens.length >= mostTokens)
-    throw new DomainError(
-      'QUOTA_EXCEEDED',
-      `The organisation may have ${mostTokens} tokens and has them all`,
-    );
+  if (tokens.length >= maxTokens)
+    throw new DomainError('QUOTA_EXCEEDED', `The organisation may have ${maxTokens} tokens and has them all`);
   try {
     return await writes.create('DashboardToken', key, spec, spec.createdBy ?? '');
   } catch (error) {

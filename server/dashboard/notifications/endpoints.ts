@@ -1,4 +1,4 @@
-import { notificationIdOf } from '../../../core/config/ids.js';
+import { deriveNotificationId } from '../../../core/config/ids.js';
 import { DomainError, quote, unlessUnavailable } from '../../../core/errors.js';
 import { testMessage } from '../../../core/notifications/message.js';
 import { eventNames, type NotificationSpec } from '../../../core/resources/notification.js';
@@ -49,14 +49,14 @@ const testShape = shapeOf<{ readonly isDelivered: boolean; readonly detail?: str
 });
 
 /** Throws NOT_FOUND, and UNAVAILABLE where nobody is told. */
-function found(tools: Tools, { principal, params: { name = '' } }: Call) {
+function requireNotification(tools: Tools, { principal, params: { name = '' } }: Call) {
   const spec = principal.organisation.spec.notifications?.find((each) => each.name === name);
   if (spec === undefined)
     throw new DomainError('NOT_FOUND', `The organisation has no notification ${quote(name)}`);
   if (tools.notifications === undefined)
     throw new DomainError('UNAVAILABLE', 'This process sends no notifications');
   const { tenant } = principal;
-  const receiver = { id: notificationIdOf(tenant, name), organisation: tenant, spec };
+  const receiver = { id: deriveNotificationId(tenant, name), organisation: tenant, spec };
   return { client: tools.notifications, receiver };
 }
 
@@ -87,7 +87,7 @@ export const notificationEndpoints = [
     scope: 'organisation',
     ...showsOne(keyShape),
     handle: async (tools, call) => {
-      const { client, receiver } = found(tools, call);
+      const { client, receiver } = requireNotification(tools, call);
       return { data: keyShape.render({ key: client.signingKey(receiver.id) }) };
     },
   }),
@@ -100,7 +100,7 @@ export const notificationEndpoints = [
     cost: 'host',
     ...showsOne(testShape),
     async handle(tools, call) {
-      const { client, receiver } = found(tools, call);
+      const { client, receiver } = requireNotification(tools, call);
       const { principal, requestId } = call;
       takeDelivery(tools.deliveries, principal.tenant);
       const message = testMessage(principal.organisation.metadata.name, tools.clock.now(), requestId);

@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import type { NotificationClient } from '../../../adapters/notifications/notification-client.js';
 import { systemTimers } from '../../../adapters/timers.js';
 import type { Ambient } from '../../../core/ambient.js';
-import { notificationIdOf } from '../../../core/config/ids.js';
+import { deriveNotificationId } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { isDomainError, unlessUnavailable } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
 import { afterPost, compare, type Situation, type Told } from '../../../core/notifications/compare.js';
-import { messageOf } from '../../../core/notifications/message.js';
+import { composeMessage } from '../../../core/notifications/message.js';
 import type { NotificationSpec } from '../../../core/resources/notification.js';
 import type { Organisation } from '../../../core/resources/organisation.js';
 import { isObject, parseJson } from '../../../core/schema/json-value.js';
 import { plusMs, type EpochMs } from '../../../core/units/time.js';
 import type { KeptTexts } from '../../../core/usage/kept-texts.js';
 import type { Whose } from '../manage/problems.js';
-import { situationOf, type Sources } from './situation.js';
+import { gatherSituation, type Sources } from './situation.js';
 
 type Deps = Pick<Ambient, 'log' | 'metrics'> & {
   readonly sources: Sources;
@@ -26,7 +26,7 @@ type Deps = Pick<Ambient, 'log' | 'metrics'> & {
 const atOnce = 4;
 const dayMs = 86_400_000;
 /** A receiver that fails is tried again after 1, 2, 4, 8, 10, 10, … rounds. */
-const longestWait = 10;
+const maxWaitRounds = 10;
 
 /**
  * Tells organisations what begins and what is resolved: compares what is wrong now with what each receiver was told. One process does
@@ -82,7 +82,7 @@ export function createNotificationSender(deps: Deps) {
     const whose = { organisation, namespace, tenant: tenantOfOrganisation(organisation) };
     const { tenant } = whose;
     const before = known.get(tenant) ?? { states: await states.read(tenant), day: 0 };
-    const situation = await situationOf(sources, whose);
+    const situation = await gatherSituation(sources, whose);
     const told = notifications.map(async (spec) => {
       const state = Object.hasOwn(before.states, spec.name) ? before.states[spec.name] : undefined;
       return [spec.name, await tellOne(whose, spec, state, situation)] as const;
@@ -107,11 +107,11 @@ export function createNotificationSender(deps: Deps) {
       return { told: before, failing };
     const { name } = organisation.metadata;
     const fields = { organisation: name, notification: spec.name };
-    const receiver = { id: notificationIdOf(tenant, spec.name), organisation: tenant, spec };
+    const receiver = { id: deriveNotificationId(tenant, spec.name), organisation: tenant, spec };
     const { posts, told: begin } = compare(receiver.id, before, situation, at, spec.events);
     let told = begin;
     for (const post of isStopped ? [] : posts) {
-      const { isDelivered, detail = '' } = await client.send(receiver, messageOf(name, at, post));
+      const { isDelivered, detail = '' } = await client.send(receiver, composeMessage(name, at, post));
       sent.with({ outcome: isDelivered ? 'delivered' : 'failed' }).inc();
       if (!isDelivered) {
         if (failing?.detail !== detail) log.warn('notification not delivered', { ...fields, detail });
@@ -125,15 +125,15 @@ export function createNotificationSender(deps: Deps) {
     return { told };
   }
 
-  function again(): void {
+  function scheduleRound(): void {
     if (isStopped) return;
     cancel = systemTimers.after(everyMs, () => {
-      running = round().catch(skipped).then(again);
+      running = round().catch(skipped).then(scheduleRound);
     });
   }
 
   return {
-    start: again,
+    start: scheduleRound,
     /** One round; for tests. */
     round,
     /** Resolves when nothing is sent. */
@@ -153,7 +153,7 @@ function isTold({ spec, status }: Organisation): boolean {
 
 function waitMs(tries: number, everyMs: number): number {
   // A round begins a little earlier or later.
-  return (Math.min(2 ** (tries - 1), longestWait) - 0.5) * everyMs;
+  return (Math.min(2 ** (tries - 1), maxWaitRounds) - 0.5) * everyMs;
 }
 
 /** Of one receiver. `failing`: since when it gets nothing, and why. */
@@ -175,14 +175,14 @@ const lead = 'notifications are sent by';
 
 /** What the receivers of organisations were told, and who tells them, in the texts that all replicas read. No paymasterId has a space. */
 export function createStates(texts: Texts) {
-  const nameOf = (tenant: string): string => `told ${tenant}`;
+  const stateName = (tenant: string): string => `told ${tenant}`;
   return {
     async read(tenant: string): Promise<States> {
-      const stored = parseJson((await texts.getText(nameOf(tenant))) ?? '{}');
+      const stored = parseJson((await texts.getText(stateName(tenant))) ?? '{}');
       return isObject(stored) ? (stored as States) : {};
     },
     write: (tenant: string, states: States, now: EpochMs): Promise<void> =>
-      texts.putText(nameOf(tenant), JSON.stringify(states), plusMs(now, keptMs)),
+      texts.putText(stateName(tenant), JSON.stringify(states), plusMs(now, keptMs)),
     /** Whether this process is the one that sends, for the next `forMs`. */
     async lead(process: string, now: EpochMs, forMs: number): Promise<boolean> {
       const until = plusMs(now, forMs);

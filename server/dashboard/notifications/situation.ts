@@ -1,6 +1,6 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { turn } from '../../../adapters/timers.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { isDomainError } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
 import type { Situation, Thing } from '../../../core/notifications/compare.js';
@@ -9,7 +9,7 @@ import { compileLimits, limitShares } from '../../../core/policy/spending-limit/
 import {
   createLimited,
   problem,
-  problemsOf,
+  listProblems,
   type Around,
   type Problem,
 } from '../../../core/problems/problems.js';
@@ -27,21 +27,21 @@ import { problemsOfChains, type Whose } from '../manage/problems.js';
 export type Sources = Pick<Tools, 'resources' | 'ledger' | 'clock' | 'configs' | 'lastSeen' | 'usage'>;
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
-const mostPaymasters = 1_000;
+const maxPaymasters = 1_000;
 const nearly = 0.8;
 const expiringMs = 7 * dayMs;
 const titleLength = 100;
 const nobody = toAddressKey(zeroAddress);
 /** Refusals are compared over so many minutes with the mean of the day before. */
 const risingMinutes = 10;
-const fewestRefusals = 20;
+const minRefusals = 20;
 const manyTimes = 3;
 
 /**
  * What is wrong with an organisation now, as events. Nothing of other organisations is read, and no contracts, whose ABIs are large.
  * Throws UNAVAILABLE while its objects cannot be read.
  */
-export async function situationOf(sources: Sources, whose: Whose): Promise<Situation> {
+export async function gatherSituation(sources: Sources, whose: Whose): Promise<Situation> {
   const { resources, clock } = sources;
   const { namespace, tenant, organisation } = whose;
   const now = clock.now();
@@ -61,10 +61,10 @@ export async function situationOf(sources: Sources, whose: Whose): Promise<Situa
   const paymasters = new Map<string, Paymaster>();
   for await (const paymaster of eachObject(resources, 'Paymaster', { namespace })) {
     const { metadata, spec, status } = paymaster;
-    paymasters.set(paymasterIdOf(tenant, metadata.name), paymaster);
+    paymasters.set(derivePaymasterId(tenant, metadata.name), paymaster);
     if (organisation.spec.chains?.includes(spec.chainId) !== false)
       uses.set(spec.chainId, (uses.get(spec.chainId) ?? new Set()).add(spec.version));
-    problemsOf(paymaster, around).forEach(addProblem);
+    listProblems(paymaster, around).forEach(addProblem);
     const serving = findCondition(status?.conditions, 'Serving');
     const subject = `paymasters/${metadata.name}`;
     if (serving?.status === 'False') add('paymaster.notServing', subject, spec.name, serving.message);
@@ -72,8 +72,8 @@ export async function situationOf(sources: Sources, whose: Whose): Promise<Situa
       addExpiring(`${subject}/keys/${name}`, `key ${name} of ${spec.name}`, expiresAt);
   }
   for await (const policy of eachObject(resources, 'PaymasterPolicy', { namespace }))
-    problemsOf(policy, around).forEach(addProblem);
-  problemsOf(organisation, around).forEach(addProblem);
+    listProblems(policy, around).forEach(addProblem);
+  listProblems(organisation, around).forEach(addProblem);
   for await (const each of problemsOfChains(sources, around, uses)) addProblem(each);
   for (const { name, expiresAt } of organisation.spec.tokens ?? [])
     addExpiring(`tokens/${name}`, `token ${name}`, expiresAt);
@@ -122,7 +122,7 @@ async function addNearlyFull(
   add: (id: string, name: string, percent: number, paymaster: string) => void,
 ): Promise<void> {
   const seen = new Set<string>();
-  for (const id of ids.slice(0, mostPaymasters)) {
+  for (const id of ids.slice(0, maxPaymasters)) {
     const { chainId, limits = [], objectName = '' } = (await ownPaymaster(stores, whose, id)) ?? {};
     const shared = compileLimits(limits).filter(
       ({ policyId, unit, perSender, shadow, threshold }) =>
@@ -154,12 +154,12 @@ async function risingRefusals({ ledger }: Sources, { tenant }: Whose, now: Epoch
   } as const;
   const refusedIn = async (from: EpochMs, until: EpochMs): Promise<ReadonlyMap<string, number>> => {
     const rows =
-      (await ledger?.(tenant).usage({ ...shared, from, to: until, limit: 2 * mostPaymasters })) ?? [];
+      (await ledger?.(tenant).usage({ ...shared, from, to: until, limit: 2 * maxPaymasters })) ?? [];
     const sums = new Map<string, number>();
     for (const { group = '', refused } of rows) sums.set(group, (sums.get(group) ?? 0) + refused);
     return sums;
   };
-  const rising = [...(await refusedIn(begin, to))].filter(([, recent]) => recent >= fewestRefusals);
+  const rising = [...(await refusedIn(begin, to))].filter(([, recent]) => recent >= minRefusals);
   if (rising.length === 0) return [];
   const before = await refusedIn(plusMs(begin, -dayMs), begin);
   return rising

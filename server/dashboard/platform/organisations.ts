@@ -1,6 +1,6 @@
 import { eachObject } from '../../../adapters/resources/pages.js';
-import { budgetsOf } from '../../../core/config/budgets.js';
-import { organisationIdOf } from '../../../core/config/ids.js';
+import { listBudgets } from '../../../core/config/budgets.js';
+import { deriveOrganisationId } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { DomainError, isDomainError, quote } from '../../../core/errors.js';
 import { findCondition } from '../../../core/meta/conditions.js';
@@ -31,7 +31,7 @@ const organisationShape = shapeOf<Shown>()({
   organisationId: [
     uuid,
     '0f8fad5b-d9cb-569f-a165-70867728950e',
-    (organisation) => organisationIdOf(tenantOfOrganisation(organisation)),
+    (organisation) => deriveOrganisationId(tenantOfOrganisation(organisation)),
   ],
   createdAt: [time, '2026-01-01T00:00:00Z', ({ metadata }) => metadata.creationTimestamp],
   chains: [
@@ -43,7 +43,7 @@ const organisationShape = shapeOf<Shown>()({
   budgets: [
     arrayOf({ type: 'object' }, '`spec.budgets` of the Organisation.'),
     [{ name: 'month', chain: 31337, usd: '500', calendar: { every: 'month', timeZone: 'UTC' } }],
-    budgetsOf,
+    listBudgets,
   ],
   paymasters: [
     {

@@ -5,7 +5,7 @@ import type { CredentialOf } from '../auth-token.js';
 import type { Endpoint } from '../endpoint.js';
 import { credentialsRequired } from '../errors.js';
 import { readParameters } from '../parameters.js';
-import { paramsOf, type RouterDeps } from '../router.js';
+import { readParams, type RouterDeps } from '../router.js';
 import { send } from '../send.js';
 
 /** Whose answers and questions these are where organisations share something: no namespace has such a name. */
@@ -30,7 +30,12 @@ export function createPlatformRouter(endpoints: readonly Endpoint[], deps: Platf
       const { search } = new URL(request.url, 'http://localhost');
       const given = readParameters(search, parameters);
       await spend(cost, { tenant: platformOwner, tokenName: '' }, async () => {
-        await send(request, response, endpoint, await handle(endpoint, { given, params: paramsOf(request) }));
+        await send(
+          request,
+          response,
+          endpoint,
+          await handle(endpoint, { given, params: readParams(request) }),
+        );
       });
     });
   }

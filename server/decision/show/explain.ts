@@ -20,12 +20,12 @@ export type Explain<Request = SponsorRequest> = (
 export function createExplain<Request extends SponsorRequest, C extends Case>(
   view: Pick<ConfigView, 'refresh'>,
   { gather, steps }: Pick<Mode<Request, C>, 'gather' | 'steps'>,
-  show: (on: C, trace: Trace, request: Request) => object | Promise<object>,
+  show: (gathered: C, trace: Trace, request: Request) => object | Promise<object>,
 ): Explain<Request> {
   return async (paymaster, request, unasked) =>
     withFreshConfig<object>(view, paymaster, async (current) => {
-      const on = gather(current, request);
-      const trace = await runToEnd(steps, on, unasked);
-      return trace === 'stale' ? 'stale' : show(on, trace, request);
+      const gathered = gather(current, request);
+      const trace = await runToEnd(steps, gathered, unasked);
+      return trace === 'stale' ? 'stale' : show(gathered, trace, request);
     });
 }

@@ -8,7 +8,7 @@ import type { CounterState } from '../../../core/usage/reserve-request.js';
 import type { UsageReading } from '../../../core/usage/usage-store.js';
 import { servePaymaster } from '../../view/served-paymaster.js';
 import { createSharing } from '../../view/sharing.js';
-import { nameOf, rulesOf, type Rule, type RulesAt } from './rules.js';
+import { counterKey, listRules, type Rule, type RulesAt } from './rules.js';
 import { turn } from '../../../adapters/timers.js';
 
 type RulesDeps = {
@@ -57,14 +57,17 @@ async function readOfChain(
   const named = new Map<string, CounterId>();
   for (const config of ofChain) {
     const at = { paymaster: servePaymaster(config, sharing), chain, listOf, ...when };
-    rulesOf({ ...at, used: (id) => void named.set(nameOf(id), id) });
+    listRules({ ...at, used: (id) => void named.set(counterKey(id), id) });
     all.push(at);
     // A config may have thousands of methods.
     if (ofChain.length > 1) await turn();
   }
   const states = await readCounters(usage, chainId, named);
   return new Map(
-    all.map((at) => [at.paymaster.paymasterId, rulesOf({ ...at, used: (id) => states.get(nameOf(id)) })]),
+    all.map((at) => [
+      at.paymaster.paymasterId,
+      listRules({ ...at, used: (id) => states.get(counterKey(id)) }),
+    ]),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Decision } from '../../../core/ledger/record.js';
-import { isRefusalReason, remedyOf, type RefusalReason } from '../../../core/refusal.js';
+import { isRefusalReason, refusalRemedy, type RefusalReason } from '../../../core/refusal.js';
 import { asking, decisionsIn } from '../../../core/policy/derived.js';
 import type { Mode } from '../../../core/usage/reservation.js';
 import type { TraceStep } from '../run.js';
@@ -61,7 +61,7 @@ const store = 'store';
 const storeSteps = { SPONSORED: 'limitsAndDeposit', ERC20: 'lossesAndDeposit' } as const;
 
 /** The step that refuses for a reason. */
-const stepOf = {
+const stepByReason = {
   SUSPENDED: 'suspended',
   NOT_FUNDED: 'funding',
   POLICY_INVALID: 'policies',
@@ -138,7 +138,7 @@ export function recordedSteps(
   if (reason === undefined || !isRefusalReason(reason)) return [];
   // The cost is known once there is something to sign: then the reservation refused, after all steps.
   const isReservation = maxCostWei !== undefined;
-  const named = mode === 'ERC20' && reason === 'NOT_FUNDED' ? store : stepOf[reason];
+  const named = mode === 'ERC20' && reason === 'NOT_FUNDED' ? store : stepByReason[reason];
   const refusing = named === store ? storeSteps[mode] : named;
   const others = names.filter((step) => step !== refusing);
   // Before gas is estimated the usage store is looked at for the least that the operation can cost, and policies judge what they
@@ -147,7 +147,7 @@ export function recordedSteps(
   const looksTwice = refusing === storeSteps[mode] || stepsOfKinds(mode, 'late').includes(refusing);
   const place = looksTwice ? others.indexOf(firstLook) : names.indexOf(refusing);
   const end = isReservation || place < 0 ? others.length : place;
-  const remedy = remedyOf({ pass: false, reason, detail });
+  const remedy = refusalRemedy({ pass: false, reason, detail });
   return [
     ...others.slice(0, end).map((step): RecordedStep => {
       const isOpen = method === stubMethod && notOfStub.includes(step);

@@ -1,7 +1,7 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { glanceAt, type ServedPolicies } from '../../../core/policy/derived.js';
 import type { Glance, GlanceAt, PolicyFacts } from '../../../core/policy/kind.js';
-import { modes, saidOf } from '../../../core/policy/modes.js';
+import { modes, describeVerdict } from '../../../core/policy/modes.js';
 import { decideCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { decideCampaign } from '../../../core/policy/rules/campaign.js';
 import { decideDeniedSender, decideSuspended } from '../../../core/policy/rules/served.js';
@@ -31,16 +31,16 @@ export type Rule = Omit<Glance, 'shadow' | 'turnsAt'> & {
 type Other = Glance & { readonly policyType: string };
 
 /** Every rule of a paymaster with what it says now, and about the request if there is one. Nothing here decides. */
-export function rulesOf(at: RulesAt): readonly Rule[] {
-  return [...others.flatMap((other) => other(at)), ...policiesOf(at)].map(render);
+export function listRules(at: RulesAt): readonly Rule[] {
+  return [...others.flatMap((other) => other(at)), ...listPolicies(at)].map(render);
 }
 
-export function nameOf({ unit, counter }: CounterId): string {
+export function counterKey({ unit, counter }: CounterId): string {
   return `${unit} ${counter}`;
 }
 
 /** Those that judge the request, then those of other campaigns, which say nothing about it. */
-function policiesOf({ paymaster, facts, ...at }: RulesAt): readonly Other[] {
+function listPolicies({ paymaster, facts, ...at }: RulesAt): readonly Other[] {
   const judging = glanceAt(paymaster, { ...at, ...given({ facts }) });
   const known = new Set(judging.map(({ policyId }) => policyId));
   const campaigns: readonly ServedPolicies[] = [...(paymaster.campaigns?.active.values() ?? [])].map(
@@ -80,7 +80,7 @@ const others: readonly ((at: RulesAt) => readonly Other[])[] = [
     if (denied === undefined) return [refusing(policyType, name, 'their list is not here yet')];
     const verdict = facts && decideDeniedSender(chainId, denied, facts.op.sender);
     const usual = `refuses ${denied.size === 1 ? '1 account' : `${denied.size} accounts`} on chain ${chainId}`;
-    return [{ policyType, name, appliesTo: modes, ...saidOf(usual, verdict) }];
+    return [{ policyType, name, appliesTo: modes, ...describeVerdict(usual, verdict) }];
   },
   ({ paymaster: { campaigns }, campaign: name, facts, now }) => {
     if (campaigns === undefined) return [];
@@ -94,7 +94,7 @@ const others: readonly ((at: RulesAt) => readonly Other[])[] = [
         name: 'Campaigns',
         appliesTo: modes,
         ...(isEnforced ? {} : inShadow),
-        ...saidOf(usual, verdict),
+        ...describeVerdict(usual, verdict),
       },
     ];
   },
@@ -106,7 +106,7 @@ const others: readonly ((at: RulesAt) => readonly Other[])[] = [
         policyType: 'CONTRACTS',
         name: 'Contracts',
         ...(contractsInShadow ? inShadow : {}),
-        ...saidOf(usual, verdict),
+        ...describeVerdict(usual, verdict),
       },
     ];
   },

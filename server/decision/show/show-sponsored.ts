@@ -1,4 +1,4 @@
-import { scopeOf } from '../../../core/policy/kind.js';
+import { countedScope } from '../../../core/policy/kind.js';
 import { traceCalls } from '../../../core/policy/rules/allow-list/decide.js';
 import { never } from '../../../core/usage/window.js';
 import { formatAmount } from '../../../core/usage/units.js';
@@ -18,9 +18,9 @@ import { askedPolicies } from '../steps/sponsored.js';
 import type { SponsorCase } from '../steps/sponsored-case.js';
 
 /** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
-export async function showSponsored(on: SponsorCase, trace: Trace): Promise<object> {
-  await on.shadowsAsked;
-  const { paymaster, profile, options, paymasterGas, funding, calls } = on;
+export async function showSponsored(gathered: SponsorCase, trace: Trace): Promise<object> {
+  await gathered.shadowsAsked;
+  const { paymaster, profile, options, paymasterGas, funding, calls } = gathered;
   const asked = askedPolicies(paymaster);
   return {
     mode: 'SPONSORED',
@@ -29,26 +29,26 @@ export async function showSponsored(on: SponsorCase, trace: Trace): Promise<obje
       asked.map(({ name }) => name),
     ),
     paymaster: {
-      ...showPaymaster(on, profile.contract),
+      ...showPaymaster(gathered, profile.contract),
       ...(isOpen(paymaster) ? { openSponsorship: true } : {}),
       ...(profile.keepsBalances && funding !== undefined ? { fundingAddress: funding } : {}),
     },
     account: calls.outcome === 'calls' ? calls.signature : '',
     // Each by itself; an operation passes when all of them do.
     calls: traceCalls(paymaster.allowList, calls),
-    ...showGas(on, {
+    ...showGas(gathered, {
       gas: paymasterGas,
       maxCost: (op) => profile.layout.sponsorship.need(op, options).entryPoint,
     }),
-    limits: showLimits(on),
-    ...showRules(on, factsInSponsored(on)),
-    ...showCampaigns(on),
-    ...showShadow(on),
-    ...showUsage(on),
+    limits: showLimits(gathered),
+    ...showRules(gathered, factsInSponsored(gathered)),
+    ...showCampaigns(gathered),
+    ...showShadow(gathered),
+    ...showUsage(gathered),
     webhooks: asked.map(({ policyId, name, onError }) =>
-      on.outcomes === undefined
+      gathered.outcomes === undefined
         ? { name, verdict: 'not asked' }
-        : { name, onError, ...on.outcomes.get(policyId) },
+        : { name, onError, ...gathered.outcomes.get(policyId) },
     ),
   };
 }
@@ -63,7 +63,7 @@ function showLimits({ usage, op }: SponsorCase): readonly object[] {
       policyId: policy.policyId,
       name: policy.name,
       ...(policy.shadow === true ? { enforcement: 'Shadow' } : {}),
-      scope: scopeOf(policy),
+      scope: countedScope(policy),
       thresholdType: unit,
       threshold: formatAmount(unit, threshold),
       used: formatAmount(unit, used),

@@ -23,7 +23,7 @@ import {
   showShadow,
   showUsage,
 } from './show.js';
-import { maxChargeOf } from '../token/token-terms.js';
+import { computeMaxCharge } from '../token/token-terms.js';
 
 type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
   readonly usage: Pick<UsageStore, 'counters'>;
@@ -32,24 +32,24 @@ type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
 /** Everything that decides about a payment in tokens. Amounts of coins are decimal text; the name of an amount of tokens says its unit. */
 export async function showInTokens(
   deps: ShowTokenDeps,
-  on: TokenCase,
+  gathered: TokenCase,
   trace: Trace,
   choice: TokenChoice,
 ): Promise<object> {
-  const { mode, draft } = on;
+  const { mode, draft } = gathered;
   return {
     mode: 'ERC20',
     ...showOutcome(trace),
-    paymaster: showPaymaster(on, mode.contract),
-    ...showRules(on, factsInTokens(on)),
-    ...showCampaigns(on),
-    ...showShadow(on),
-    tokens: await showTokens(deps, on, choice),
-    ...showGas(on, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),
-    ...showFee(deps, on),
+    paymaster: showPaymaster(gathered, mode.contract),
+    ...showRules(gathered, factsInTokens(gathered)),
+    ...showCampaigns(gathered),
+    ...showShadow(gathered),
+    tokens: await showTokens(deps, gathered, choice),
+    ...showGas(gathered, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),
+    ...showFee(deps, gathered),
     secured: draft?.terms.inAdvance === true,
-    losses: await showLosses(deps, on),
-    ...showUsage(on),
+    losses: await showLosses(deps, gathered),
+    ...showUsage(gathered),
   };
 }
 
@@ -77,16 +77,16 @@ function showPrice(token: FeeTokenSpec, answer: PriceAnswer | undefined, now: Ep
 }
 
 /** How `maxGasFee` is computed. Empty without a price to charge, or without one for an operation with an `approve`. */
-function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, on: TokenCase): object {
-  const { token, price, draft, charge, chain } = on;
+function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, gathered: TokenCase): object {
+  const { token, price, draft, charge, chain } = gathered;
   if (token === undefined || price === undefined || draft === undefined || charge === undefined) return {};
-  const dataGas = dataGasOfApproval(on, draft.op);
+  const dataGas = dataGasOfApproval(gathered, draft.op);
   let quoted: FeeQuote;
   try {
     quoted = renderFeeQuote({
       token,
       price,
-      maxCharge: maxChargeOf(on, withApproval(draft.op, dataGas), draft.terms),
+      maxCharge: computeMaxCharge(gathered, withApproval(draft.op, dataGas), draft.terms),
       usdPerNative: price.usdPerNative ?? prices.usdPerNative(chain.chainId),
       validUntil: quoteLifeSeconds as EpochSeconds,
     });

@@ -7,8 +7,8 @@ import { allWork } from '../../../core/policy/steps-left.js';
 import type { Trace } from '../run.js';
 import type { PlannedReservation } from '../reservation.js';
 import type { Case } from '../step.js';
-import { figureOf, unitOf } from '../../../core/usage/units.js';
-import { nameOf, rulesOf } from './rules.js';
+import { renderFigure, unitRow } from '../../../core/usage/units.js';
+import { counterKey, listRules } from './rules.js';
 import { unusedFees } from '../steps/unused-gas.js';
 import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
 
@@ -42,16 +42,16 @@ export function showCampaigns({ paymaster: { campaigns }, request }: Case): obje
 /** Every rule, with what it says about this request. Limits that no peek has looked at tell their threshold alone. */
 export function showRules({ paymaster, chain, now, listOf, usage, request }: Case, facts: PolicyFacts) {
   const { limits = [] } = usage?.request ?? {};
-  const states = new Map(limits.map((limit, at) => [nameOf(limit), usage?.peeked.limits[at]]));
+  const states = new Map(limits.map((limit, at) => [counterKey(limit), usage?.peeked.limits[at]]));
   return {
-    rules: rulesOf({
+    rules: listRules({
       paymaster,
       chain: chain.config,
       now,
       listOf,
       // The steps of the decision have taken their own.
       facts: { ...facts, workLeft: allWork() },
-      used: (id) => states.get(nameOf(id)),
+      used: (id) => states.get(counterKey(id)),
       ...given({ campaign: request.campaign }),
     }),
   };
@@ -71,12 +71,12 @@ export function showPaymaster({ paymaster, profile }: Case, contract: Address): 
 
 /** Empty while the limits are not known. `maxCost`: the EntryPoint's prefund in wei. */
 export function showGas(
-  on: Case,
+  gathered: Case,
   { gas, maxCost }: { readonly gas: PaymasterGas; readonly maxCost: (op: NonNullable<Case['op']>) => bigint },
 ): object {
-  const { op, estimating } = on;
-  if (op === undefined) return showDataFee(on);
-  const unused = unusedFees(on, op, gas);
+  const { op, estimating } = gathered;
+  if (op === undefined) return showDataFee(gathered);
+  const unused = unusedFees(gathered, op, gas);
   return {
     gas: {
       estimated: estimating,
@@ -89,7 +89,7 @@ export function showGas(
       unusedGasFee: formatDecimal(unused.fee, 18),
       maxUnusedGasFee: formatDecimal(unused.cap, 18),
     },
-    ...showDataFee(on),
+    ...showDataFee(gathered),
   };
 }
 
@@ -138,10 +138,10 @@ export function showUsage({ usage, op }: Case) {
       return {
         of: boundNames[bounds],
         ...(bounds === 'share' ? { account: last?.fundingAddress ?? last?.contract } : {}),
-        unit: unitOf(unit).noun,
-        taken: figureOf(unit, taken),
-        most: figureOf(unit, most),
-        ...(op === undefined ? {} : { needed: figureOf(unit, cost) }),
+        unit: unitRow(unit).noun,
+        taken: renderFigure(unit, taken),
+        most: renderFigure(unit, most),
+        ...(op === undefined ? {} : { needed: renderFigure(unit, cost) }),
         ...(hold.ofUnenforced === undefined ? {} : { enforcement: 'Shadow' }),
       };
     }),

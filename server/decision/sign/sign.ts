@@ -1,6 +1,6 @@
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { after, type Later } from '../../../core/pending.js';
-import { signatureOf } from '../../../core/paymaster/signer.js';
+import { requireSignature } from '../../../core/paymaster/signer.js';
 import type { Refusal } from '../../../core/refusal.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Clock } from '../../../core/units/time.js';
@@ -18,7 +18,7 @@ import type { SignedHashes } from './signed-hashes.js';
 import type { SigningBatch } from './signing-batch.js';
 import type { Case, Mode, Outcome, Window } from '../step.js';
 import type { TakeBack } from './take-back.js';
-import { outcomeOf } from '../usage.js';
+import { toOutcome } from '../usage.js';
 
 export type SignDeps = {
   readonly view: Pick<ConfigView, 'refresh' | 'isCurrent'>;
@@ -58,11 +58,11 @@ export function createSponsor<Request extends SponsorRequest, C extends Case, Te
 function attempt<C extends Case, Terms extends Window>(
   deps: SignDeps,
   mode: Mode<never, C, Terms>,
-  on: C,
+  gathered: C,
 ): Later<Sponsorship | 'stale'> {
-  if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
-  return after<Decided, Sponsorship | 'stale'>(decideSteps(deps, mode, on), (decided) =>
-    decided.outcome === 'passed' ? promise(deps, mode, on, decided.op) : decided.answer,
+  if (deps.wouldRefuse !== undefined) gathered.shadow.onFound(deps.wouldRefuse);
+  return after<Decided, Sponsorship | 'stale'>(decideSteps(deps, mode, gathered), (decided) =>
+    decided.outcome === 'passed' ? promise(deps, mode, gathered, decided.op) : decided.answer,
   );
 }
 
@@ -70,27 +70,27 @@ function attempt<C extends Case, Terms extends Window>(
 function promise<C extends Case, Terms extends Window>(
   deps: SignDeps,
   mode: Mode<never, C, Terms>,
-  on: C,
+  gathered: C,
   op: FinalUserOperation,
 ): Later<Sponsorship | 'stale'> {
   const { usage, signing, clock, records, hashes, takeBack } = deps;
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
-  const { promised: drafted, terms, toSign } = mode.draft(on, op, clock.now());
+  const { promised: drafted, terms, toSign } = mode.draft(gathered, op, clock.now());
   const signed = hashes?.of(drafted);
   const promised = withHashes(drafted, signed?.hashes);
-  const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
-  const plan = replanReservation(on.usage, promised, usage.capacity(), record);
+  const record = records?.promised(gathered, mode.subject(gathered), 'sponsored', promised);
+  const plan = replanReservation(gathered.usage, promised, usage.capacity(), record);
   return reserve(usage, plan).then((answer) => {
-    const reserved = outcomeOf(on, answer);
+    const reserved = toOutcome(gathered, answer);
     if (reserved === 'stale') return 'stale';
-    if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
+    if (!reserved.pass) return refused(deps, mode, gathered, reserved, promised);
     signed?.recorded();
-    return signing.sign(on.signer, toSign, on.paymaster.paymasterId).then((ended) =>
+    return signing.sign(gathered.signer, toSign, gathered.paymaster.paymasterId).then((ended) =>
       // Where a signature may exist, what was reserved stays until the promise has expired.
       after(ended.outcome === 'unsigned' ? takeBack?.(promised) : undefined, () => {
-        const paymasterAndData = mode.encode(on, op, terms, signatureOf(ended));
+        const paymasterAndData = mode.encode(gathered, op, terms, requireSignature(ended));
         signed?.note(paymasterAndData);
-        return sponsored(mode, on, op, { promised, terms, paymasterAndData });
+        return sponsored(mode, gathered, op, { promised, terms, paymasterAndData });
       }),
     );
   });
@@ -104,29 +104,30 @@ type Decided =
 export function decideSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
   mode: Pick<Mode<never, C>, 'steps' | 'subject'>,
-  on: C,
+  gathered: C,
 ): Later<Decided> {
-  return after(runToRefusal(mode.steps, on), (outcome) => afterSteps(deps, mode, on, outcome));
+  return after(runToRefusal(mode.steps, gathered), (outcome) => afterSteps(deps, mode, gathered, outcome));
 }
 
 function afterSteps<C extends Case>(
   deps: Pick<SignDeps, 'view' | 'records'>,
   mode: Pick<Mode<never, C>, 'subject'>,
-  on: C,
+  gathered: C,
   outcome: Outcome,
 ): Decided {
   if (outcome === 'stale') return { outcome: 'answered', answer: 'stale' };
-  if (!outcome.pass) return { outcome: 'answered', answer: refused(deps, mode, on, outcome) };
+  if (!outcome.pass) return { outcome: 'answered', answer: refused(deps, mode, gathered, outcome) };
   // Steps may take seconds: if the config was paused, tightened or suspended meanwhile, we must no longer sign on it.
-  if (!deps.view.isCurrent(on.paymaster, on.chain)) return { outcome: 'answered', answer: 'stale' };
-  if (on.op === undefined) throw new Error('every step has passed, and the gas limits are not known');
-  return { outcome: 'passed', op: on.op };
+  if (!deps.view.isCurrent(gathered.paymaster, gathered.chain))
+    return { outcome: 'answered', answer: 'stale' };
+  if (gathered.op === undefined) throw new Error('every step has passed, and the gas limits are not known');
+  return { outcome: 'passed', op: gathered.op };
 }
 
 /** The answer for an operation that is signed, or committed. */
 export function sponsored<C extends Case, Terms extends Window>(
   mode: Pick<Mode<never, C, Terms>, 'gas'>,
-  on: C,
+  gathered: C,
   op: FinalUserOperation,
   {
     promised,
@@ -134,11 +135,11 @@ export function sponsored<C extends Case, Terms extends Window>(
     paymasterAndData,
   }: { readonly promised: Promised; readonly terms: Terms; readonly paymasterAndData: Hex },
 ): Sponsored {
-  const { paymaster, profile, expiryAsked } = on;
+  const { paymaster, profile, expiryAsked } = gathered;
   return {
     outcome: 'sponsored',
     profile,
-    paymasterGas: mode.gas(on),
+    paymasterGas: mode.gas(gathered),
     op,
     paymasterAndData,
     isOpen: promised.promise.mode === 'SPONSORED' && isOpen(paymaster),
@@ -152,11 +153,11 @@ export function sponsored<C extends Case, Terms extends Window>(
 export function refused<C extends Case>(
   { records }: Pick<SignDeps, 'records'>,
   mode: Pick<Mode<never, C>, 'subject'>,
-  on: C,
+  gathered: C,
   refusal: Refusal,
   promised?: Promised,
 ): RefusedSponsorship {
-  records?.refused(mode, on, refusal, promised);
-  const { profile, request, estimating, op } = on;
+  records?.refused(mode, gathered, refusal, promised);
+  const { profile, request, estimating, op } = gathered;
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }

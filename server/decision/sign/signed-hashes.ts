@@ -8,7 +8,7 @@ import type { Promised } from '../reservation.js';
 /** So many reservations, and those before them up to as many, are remembered with their last signatures. */
 const most = 500;
 /** Signatures of one reservation that wait for the next one. */
-const mostOfOne = 8;
+const maxOfOne = 8;
 
 type Noted = { readonly digest: Hex; readonly hashes: readonly Hex[] };
 
@@ -23,7 +23,7 @@ export function createSignedHashes() {
   let older = new Map<string, readonly Noted[]>();
   const find = (name: string): readonly Noted[] | undefined => newer.get(name) ?? older.get(name);
 
-  function keep(name: string, noted: readonly Noted[]): void {
+  function putNoted(name: string, noted: readonly Noted[]): void {
     newer.set(name, noted);
     if (newer.size < most) return;
     older = newer;
@@ -31,14 +31,14 @@ export function createSignedHashes() {
   }
 
   function note(name: string, promised: Promised, paymasterAndData: Hex): void {
-    const one = notedOf(promised, paymasterAndData);
+    const one = toNoted(promised, paymasterAndData);
     const former = find(name);
-    keep(name, former === undefined ? [one] : [...former, one].slice(-mostOfOne));
+    putNoted(name, former === undefined ? [one] : [...former, one].slice(-maxOfOne));
   }
 
   function forget(name: string, recorded: readonly Noted[]): void {
     const left = (find(name) ?? []).filter((one) => !recorded.includes(one));
-    if (left.length > 0) return keep(name, left);
+    if (left.length > 0) return putNoted(name, left);
     newer.delete(name);
     older.delete(name);
   }
@@ -46,10 +46,10 @@ export function createSignedHashes() {
   return {
     /** Those of the reservation that a promise will be part of. Asked for each signature: its name is made once. */
     of(promised: Promised): HashesOfReservation {
-      const name = nameOf(promised);
+      const name = promiseKey(promised);
       const known = find(name);
       return {
-        hashes: known && textOf(known),
+        hashes: known && encodeHashes(known),
         recorded: () => known && forget(name, known),
         note: (paymasterAndData) => note(name, promised, paymasterAndData),
       };
@@ -71,7 +71,7 @@ type HashesOfReservation = {
 /** What depends on the profile alone is hashed once. */
 const hashers = new WeakMap<ServedProfile, ReturnType<typeof userOpHasher>>();
 
-function hasherOf(profile: ServedProfile, chainId: number): ReturnType<typeof userOpHasher> {
+function ensureHasher(profile: ServedProfile, chainId: number): ReturnType<typeof userOpHasher> {
   const known = hashers.get(profile);
   if (known !== undefined) return known;
   const { entryPoint, entryPointVersion: version } = profile;
@@ -80,21 +80,21 @@ function hasherOf(profile: ServedProfile, chainId: number): ReturnType<typeof us
   return hasher;
 }
 
-function nameOf({ paymaster, profile, op }: Promised): string {
+function promiseKey({ paymaster, profile, op }: Promised): string {
   return `${op.nonce.toString(16)}/${op.sender}/${profile.entryPointKey}/${paymaster.paymasterId}`;
 }
 
-function textOf(noted: readonly Noted[]): Hex | undefined {
+function encodeHashes(noted: readonly Noted[]): Hex | undefined {
   const pairs = noted.flatMap(({ digest, hashes }) => hashes.map((hash) => hashPair(digest, hash)));
   return pairs.length === 0 ? undefined : `0x${pairs.join('')}`;
 }
 
-function notedOf({ promise, op, profile, paymaster }: Promised, paymasterAndData: Hex): Noted {
+function toNoted({ promise, op, profile, paymaster }: Promised, paymasterAndData: Hex): Noted {
   // Anyone who mines it may move the signature to the tail.
   const forms = profile.readsTail
     ? [paymasterAndData, signatureToTail(paymasterAndData)]
     : [paymasterAndData];
-  const hash = hasherOf(profile, paymaster.chainId);
+  const hash = ensureHasher(profile, paymaster.chainId);
   const hashes = forms.flatMap((data) => hash(op, data) ?? []);
   return { digest: promise.digest, hashes };
 }

@@ -30,12 +30,12 @@ export function createStub<Request extends SponsorRequest, C extends Case>(
   return async (paymaster, request) => {
     // The limits that the wallet sends, the paymaster's too, are placeholders: it estimates with the data that it gets here.
     const { paymasterGas: _estimated, ...op } = request.op;
-    const on = mode.gather(paymaster, { ...request, op, calculateGasLimits: true });
-    const outcome = await runToRefusal(steps, on);
+    const gathered = mode.gather(paymaster, { ...request, op, calculateGasLimits: true });
+    const outcome = await runToRefusal(steps, gathered);
     if (outcome !== 'stale' && !outcome.pass) {
-      records?.refused(mode, on, outcome);
+      records?.refused(mode, gathered, outcome);
       throw refusedError(outcome, { isPayer });
     }
-    return mode.stub(on, clock.now());
+    return mode.stub(gathered, clock.now());
   };
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../../../core/log.js';
 import { given } from '../../../core/units/given.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import type { RecordIds } from '../../ledger/record-ids.js';
-import { keyOf, type Promised } from '../reservation.js';
+import { toReservationKey, type Promised } from '../reservation.js';
 
 /** Takes back a promise that was reserved and certainly never signed. Never throws. */
 export type TakeBack = (promised: Promised) => Promise<void>;
@@ -31,7 +31,7 @@ export function createTakeBack({
     };
     try {
       const { digest } = promised.promise;
-      await usage.takeBack({ key: keyOf(promised), digest, ...given({ record }) });
+      await usage.takeBack({ key: toReservationKey(promised), digest, ...given({ record }) });
     } catch (error) {
       log.warn('a promise without a signature was not taken back, and ends when it expires', { error });
     }

@@ -1,11 +1,11 @@
-import { signatureOf } from '../../../core/paymaster/signer.js';
+import { requireSignature } from '../../../core/paymaster/signer.js';
 import {
   joinPaymasterSignature,
   splitPaymasterSignature,
 } from '../../../core/entry-point/paymaster-signature.js';
 import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import type { Decision } from '../../../core/ledger/record.js';
-import { commitmentOf } from '../../../core/paymaster/commitment.js';
+import { computeCommitment } from '../../../core/paymaster/commitment.js';
 import { stubSignature } from '../../../core/paymaster/signature.js';
 import { signatureToTail } from '../../../core/paymaster/tail.js';
 import { pass, refuse, type Verdict } from '../../../core/refusal.js';
@@ -23,7 +23,7 @@ import { planReservation, withHashes, type PlannedReservation, type Promised } f
 import { runToRefusal } from '../run.js';
 import { decideSteps, refused, sponsored, type SignDeps, type Sponsor } from './sign.js';
 import type { Case, Finalize, Mode, Window } from '../step.js';
-import { isServedNewer, outcomeOf } from '../usage.js';
+import { isServedNewer, toOutcome } from '../usage.js';
 
 export type TwoPhaseDeps = SignDeps & {
   readonly usage: Pick<DecidingUsage, 'now' | 'reserve' | 'peek' | 'capacity'>;
@@ -41,27 +41,27 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
   const { view, usage, clock, records } = deps;
   return (paymaster, request) =>
     withFreshConfig(view, paymaster, async (current) => {
-      const on = mode.gather(current, request);
-      if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
-      const decided = await decideSteps(deps, mode, on);
+      const gathered = mode.gather(current, request);
+      if (deps.wouldRefuse !== undefined) gathered.shadow.onFound(deps.wouldRefuse);
+      const decided = await decideSteps(deps, mode, gathered);
       if (decided.outcome !== 'passed') return decided.answer;
       const { op } = decided;
-      const { promised, terms } = mode.draft(on, op, clock.now());
-      const paymasterAndData = signatureToTail(mode.encode(on, op, terms, stubSignature()));
-      const hash = records && operationHash(on, op, paymasterAndData);
-      const record = records?.promised(on, mode.subject(on), 'committed', promised, hash);
+      const { promised, terms } = mode.draft(gathered, op, clock.now());
+      const paymasterAndData = signatureToTail(mode.encode(gathered, op, terms, stubSignature()));
+      const hash = records && operationHash(gathered, op, paymasterAndData);
+      const record = records?.promised(gathered, mode.subject(gathered), 'committed', promised, hash);
       const plan = phasePlan('commit', { promised, op, paymasterAndData, record }, usage);
       const answer = await reserve(usage, plan);
-      const reserved = outcomeOf(on, answer);
+      const reserved = toOutcome(gathered, answer);
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
-      return sponsored(mode, on, op, { promised, terms, paymasterAndData });
+      if (!reserved.pass) return refused(deps, mode, gathered, reserved, promised);
+      return sponsored(mode, gathered, op, { promised, terms, paymasterAndData });
     });
 }
 
 /**
  * The second phase: signs the data of an open commit once the account has signed the operation. The operation is the
- * committed one (compared by {@link commitmentOf}), its account accepts its own signature in a simulation, what the mode asks
+ * committed one (compared by {@link computeCommitment}), its account accepts its own signature in a simulation, what the mode asks
  * of the chain still holds, and the reservation turns into a promise in one step before the signature is made. Asked again
  * within the time of the commit, it answers the same bytes, since our signatures are deterministic (RFC 6979).
  */
@@ -73,54 +73,55 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
   const { view, usage, signing, accounts, clock, records } = deps;
   return (paymaster, request) =>
     withFreshConfig(view, paymaster, async (current) => {
-      const on = mode.gather(current, request);
-      if (deps.wouldRefuse !== undefined) on.shadow.onFound(deps.wouldRefuse);
+      const gathered = mode.gather(current, request);
+      if (deps.wouldRefuse !== undefined) gathered.shadow.onFound(deps.wouldRefuse);
       const op = withLimits(request.op, request.op);
-      on.op = op;
-      const outcome = await runToRefusal(steps, on);
+      gathered.op = op;
+      const outcome = await runToRefusal(steps, gathered);
       if (outcome === 'stale') return 'stale';
       const { committed } = request;
-      if (!outcome.pass) return refused(deps, mode, on, outcome);
-      const draft = redraft(on, op, committed, clock.now());
-      const paymasterAndData = draft && signatureToTail(mode.encode(on, op, draft.terms, stubSignature()));
-      if (draft === undefined || dataOf(paymasterAndData) !== dataOf(committed)) {
+      if (!outcome.pass) return refused(deps, mode, gathered, outcome);
+      const draft = redraft(gathered, op, committed, clock.now());
+      const paymasterAndData =
+        draft && signatureToTail(mode.encode(gathered, op, draft.terms, stubSignature()));
+      if (draft === undefined || unsignedData(paymasterAndData) !== unsignedData(committed)) {
         // Another replica may have answered the commit by a newer config, with another wallet or contract.
         if (draft !== undefined && (await isServedNewer(usage, draft.promised))) return 'stale';
         const refusal = refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered');
-        return refused(deps, mode, on, refusal);
+        return refused(deps, mode, gathered, refusal);
       }
 
       // A finalize without its commit costs the chain nothing.
       // The hash leaves the signature out, so it is known before anybody signs.
-      const hash = operationHash(on, op, committed);
+      const hash = operationHash(gathered, op, committed);
       const { digest } = draft.promised.promise;
       const promised = withHashes(draft.promised, hash && `0x${hashPair(digest, hash)}`);
-      const record = records?.promised(on, mode.subject(on), 'sponsored', promised, hash);
+      const record = records?.promised(gathered, mode.subject(gathered), 'sponsored', promised, hash);
       const plan = phasePlan('finalize', { promised, op, paymasterAndData: committed, record }, usage);
       const looked = await peek(usage, plan);
-      const peeked = outcomeOf(on, looked);
+      const peeked = toOutcome(gathered, looked);
       if (peeked === 'stale') return 'stale';
-      if (!peeked.pass) return refused(deps, mode, on, peeked, promised);
-      const { profile } = on;
-      const { paymasterId, chainId } = on.paymaster;
+      if (!peeked.pass) return refused(deps, mode, gathered, peeked, promised);
+      const { profile } = gathered;
+      const { paymasterId, chainId } = gathered.paymaster;
       const { entryPoint, entryPointVersion } = profile;
       const target = { paymasterId, chainId, entryPoint, entryPointVersion };
-      const validated = { op, paymasterAndData: committed, headBlock: on.head.number };
+      const validated = { op, paymasterAndData: committed, headBlock: gathered.head.number };
       const simulated = await allPass([
         accounts.validate({ ...target, ...validated }),
-        simulate?.(on, draft) ?? Promise.resolve(pass),
+        simulate?.(gathered, draft) ?? Promise.resolve(pass),
       ]);
-      if (!simulated.pass) return refused(deps, mode, on, simulated, promised);
+      if (!simulated.pass) return refused(deps, mode, gathered, simulated, promised);
       // The simulations take time, in which the config may have been paused, tightened or suspended.
-      if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
+      if (!view.isCurrent(gathered.paymaster, gathered.chain)) return 'stale';
 
       const answer = await reserve(usage, plan);
-      const reserved = outcomeOf(on, answer);
+      const reserved = toOutcome(gathered, answer);
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
-      const signature = signatureOf(await signing.sign(on.signer, draft.toSign, paymasterId));
-      const signed = joinPaymasterSignature(dataOf(committed) ?? '0x', bytesToHex(signature));
-      return sponsored(mode, on, op, { ...draft, promised, paymasterAndData: signed });
+      if (!reserved.pass) return refused(deps, mode, gathered, reserved, promised);
+      const signature = requireSignature(await signing.sign(gathered.signer, draft.toSign, paymasterId));
+      const signed = joinPaymasterSignature(unsignedData(committed) ?? '0x', bytesToHex(signature));
+      return sponsored(mode, gathered, op, { ...draft, promised, paymasterAndData: signed });
     });
 }
 
@@ -157,13 +158,13 @@ function phasePlan(
 ): (now: Parameters<ReturnType<typeof planReservation>>[0]) => PlannedReservation {
   const { promised, op, paymasterAndData, record } = committed;
   const plan = planReservation(promised, usage.capacity(), record);
-  const commitment = commitmentOf(op, paymasterAndData, promised.promise.digest);
+  const commitment = computeCommitment(op, paymasterAndData, promised.promise.digest);
   const phase: ReserveRequest['phase'] = { kind, commitment };
   return (now) => ({ ...plan(now), phase });
 }
 
 /** `paymasterAndData` without the signature in its tail; undefined when it has none. */
-function dataOf(paymasterAndData: Hex | undefined): Hex | undefined {
+function unsignedData(paymasterAndData: Hex | undefined): Hex | undefined {
   if (paymasterAndData === undefined) return undefined;
   const found = splitPaymasterSignature(paymasterAndData);
   return found.kind === 'signature' ? found.data : undefined;

@@ -1,7 +1,7 @@
 import {
-  boundedPreVerificationGasOf,
+  boundedPreVerificationGas,
   dataGasOfMore,
-  preVerificationGasOf,
+  bundledPreVerificationGas,
   type DataFee,
 } from '../../../core/chain/data-fee/data-gas.js';
 import { dataFeeKinds } from '../../../core/chain/data-fee/kinds.js';
@@ -38,14 +38,17 @@ export function withDataFee<L extends GasLimits>(
 ): L {
   const fee = requireDataFee(facts);
   if (fee.spec.kind === 'None') return estimate;
-  const own = preVerificationGasOf({ op, paymasterAndData, version: facts.profile.entryPointVersion }, fee);
+  const own = bundledPreVerificationGas(
+    { op, paymasterAndData, version: facts.profile.entryPointVersion },
+    fee,
+  );
   return own > estimate.preVerificationGas ? { ...estimate, preVerificationGas: own } : estimate;
 }
 
 /** The figure that the default cap on preVerificationGas follows. Throws UNAVAILABLE. */
 export function ownPreVerificationGas(facts: RequestFacts, op: UserOperation, paymasterAndData: Hex): bigint {
   const bundled = { op, paymasterAndData, version: facts.profile.entryPointVersion };
-  return boundedPreVerificationGasOf(bundled, requireDataFee(facts));
+  return boundedPreVerificationGas(bundled, requireDataFee(facts));
 }
 
 /** What an `approve` in front of the other calls costs to post, as gas. Throws UNAVAILABLE. */

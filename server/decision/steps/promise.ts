@@ -4,7 +4,7 @@ import { toSeconds, type EpochMs } from '../../../core/units/time.js';
 import type { SignedPromise } from '../../../core/usage/reservation.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { RequestFacts } from '../facts.js';
-import { validUntilOf } from './window.js';
+import { chooseValidUntil } from './window.js';
 import { nothingSigned, type Promised } from '../reservation.js';
 
 /** What the platform puts at stake for an operation. */
@@ -18,7 +18,7 @@ export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {
 };
 
 /** `digest` is absent for a peek before the operation is final: the promise takes the same amounts, and nothing is signed. */
-export function promiseOf(
+export function toPromised(
   facts: RequestFacts,
   op: FinalUserOperation,
   { mode, contract, payer, token, need, unsecured }: Stake,
@@ -41,7 +41,7 @@ export function promiseOf(
       ...(payer === undefined ? {} : { fundingAddress: payer }),
       ...(token === undefined ? {} : { token }),
       prefundWei: need.entryPoint,
-      validUntil: validUntilOf(facts, toSeconds(now)),
+      validUntil: chooseValidUntil(facts, toSeconds(now)),
     },
   };
 }

@@ -21,8 +21,8 @@ import { decisionsIn } from '../../../core/policy/derived.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
 import type { DecodedCalls } from '../../../core/userop/call-data.js';
 import type { Mode } from '../../../core/usage/reservation.js';
-import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
-import { callsOf } from '../calls.js';
+import { findGuard, type ServedTokenMode } from '../../view/served-chain.js';
+import { decodeRequestCalls } from '../calls.js';
 import type { RequestFacts } from '../facts.js';
 import type { SponsorCase } from './sponsored-case.js';
 import { step, type Case, type Step } from '../step.js';
@@ -57,13 +57,13 @@ const standing: readonly Step<RequestFacts>[] = [
   }),
   // While a wallet asks for a stub it fills in a placeholder: its user signs once the operation is complete.
   step('authorization', ({ chain, request }) => decideAuthorization(request.op, chain.recover), {
-    isOfSigned: true,
+    needsFinalOperation: true,
   }),
   step('fees', decidePrices),
   // Many wallets ask for a stub before they know what gas costs.
   step('tip', ({ chain, request }) => decideTip(chain.guard, request.op), {
     applies: ({ chain }) => chain.guard.minPriorityFeePerGas > 0n,
-    isOfSigned: true,
+    needsFinalOperation: true,
   }),
 ];
 
@@ -104,24 +104,24 @@ export const lateRulesOfTokens = lateSteps<Case & { readonly mode: ServedTokenMo
 export const lateRulesOfSponsored = lateSteps<SponsorCase>('SPONSORED', factsInSponsored);
 
 /** What policies can know about a request for a sponsorship. */
-export function factsInSponsored(on: SponsorCase): PolicyFacts {
-  const { op, profile, options, calls } = on;
+export function factsInSponsored(gathered: SponsorCase): PolicyFacts {
+  const { op, profile, options, calls } = gathered;
   const need = op && profile.layout.sponsorship.need(op, options);
-  return factsOf('SPONSORED', on, calls, need);
+  return toPolicyFacts('SPONSORED', gathered, calls, need);
 }
 
 /** The same in mode ERC20; nothing else of it decodes the calls. */
 export function factsInTokens(
-  on: RequestFacts & { readonly mode?: ServedTokenMode } & Partial<Pick<Case, 'op'>>,
+  gathered: RequestFacts & { readonly mode?: ServedTokenMode } & Partial<Pick<Case, 'op'>>,
 ): PolicyFacts {
-  const { op, mode } = on;
+  const { op, mode } = gathered;
   const need = op && mode?.codec.need(op, mode.options);
-  return factsOf('ERC20', on, callsOf(on), need);
+  return toPolicyFacts('ERC20', gathered, decodeRequestCalls(gathered), need);
 }
 
 const anyContract = { kind: 'open' } as const;
 
-function factsOf(
+function toPolicyFacts(
   mode: Mode,
   { paymaster, request: { op }, now, listOf, shadow, workLeft, usdPerNative }: RequestFacts,
   calls: DecodedCalls,
@@ -142,9 +142,12 @@ function factsOf(
 }
 
 /** One step for each kind of policies that judges in the mode. */
-function policySteps<C extends RequestFacts>(mode: Mode, facts: (on: C) => PolicyFacts): readonly Step<C>[] {
+function policySteps<C extends RequestFacts>(
+  mode: Mode,
+  facts: (gathered: C) => PolicyFacts,
+): readonly Step<C>[] {
   return decisionsIn(mode).map((kind) =>
-    step<C>(kind.step, (on) => kind.decide(on.paymaster, facts(on)), {
+    step<C>(kind.step, (gathered) => kind.decide(gathered.paymaster, facts(gathered)), {
       applies: ({ paymaster }) => kind.applies?.(paymaster, mode) !== false,
       // The later step is shown.
       isEarly: kind.late !== undefined,
@@ -152,11 +155,11 @@ function policySteps<C extends RequestFacts>(mode: Mode, facts: (on: C) => Polic
   );
 }
 
-function lateSteps<C extends Case>(mode: Mode, facts: (on: C) => PolicyFacts): readonly Step<C>[] {
+function lateSteps<C extends Case>(mode: Mode, facts: (gathered: C) => PolicyFacts): readonly Step<C>[] {
   return decisionsIn(mode).flatMap(({ step: name, late, applies }) =>
     late === undefined
       ? []
-      : step<C>(name, (on) => late.decide(on.paymaster, facts(on)), {
+      : step<C>(name, (gathered) => late.decide(gathered.paymaster, facts(gathered)), {
           applies: ({ paymaster }) => applies?.(paymaster, mode) !== false,
           lacks: ({ paymaster, op }) =>
             op === undefined && late.applies(paymaster, mode) ? 'The gas limits are not known.' : undefined,
@@ -165,7 +168,7 @@ function lateSteps<C extends Case>(mode: Mode, facts: (on: C) => PolicyFacts): r
 }
 
 function decidePrices({ chain, paymaster, head, request }: RequestFacts): Verdict {
-  return decideFees(guardOf(chain, paymaster.gas), head, request.op);
+  return decideFees(findGuard(chain, paymaster.gas), head, request.op);
 }
 
 function decideFactories({ chain, paymaster, profile, request }: RequestFacts): Verdict {

@@ -5,9 +5,9 @@ import type { DecodedCalls } from '../../../core/userop/call-data.js';
 import type { HostOutcome } from '../../../core/policy/policy-hosts.js';
 import { servesByDefault, type ServedProfile } from '../../view/served-chain.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
-import { callsOf } from '../calls.js';
+import { decodeRequestCalls } from '../calls.js';
 import { gatherFacts, type FactDeps } from '../facts.js';
-import { paymasterGasOf } from '../paymaster-gas.js';
+import { choosePaymasterGas } from '../paymaster-gas.js';
 import type { SponsorRequest } from '../request.js';
 import type { Case } from '../step.js';
 import { needsSimulation } from './unused-gas.js';
@@ -32,13 +32,13 @@ export type SponsorCase = Case & {
 export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
   const facts = gatherFacts(deps, paymaster, request, 'SPONSORED');
   const { profile } = facts;
-  const paymasterGas = paymasterGasOf(profile, request);
+  const paymasterGas = choosePaymasterGas(profile, request);
   return {
     ...facts,
     paymasterGas,
     options: paymasterGas === profile.paymasterGas ? profile.options : { ...profile.options, paymasterGas },
-    funding: payerOf(facts.profile, paymaster),
-    calls: callsOf(facts),
+    funding: choosePayer(facts.profile, paymaster),
+    calls: decodeRequestCalls(facts),
     simulates: needsSimulation(facts, paymasterGas),
     op: undefined,
     usage: undefined,
@@ -53,7 +53,7 @@ export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: 
  * sponsor pays from the contract's single deposit: no wallet is named, and a default that lists organisations only says
  * which of them may draw on the deposit.
  */
-export function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
+export function choosePayer(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
   const { defaultFunding } = profile;
   const byDefault = servesByDefault(profile, paymaster.namespace) ? defaultFunding?.address : undefined;
   if (profile.keepsBalances) return paymaster.fundingAddress ?? byDefault;

@@ -1,4 +1,4 @@
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import type { SponsorshipTerms } from '../../../core/paymaster/layout.js';
 import { sponsorshipStub } from '../../../core/paymaster/stub.js';
 import { signatureToTail } from '../../../core/paymaster/tail.js';
@@ -14,20 +14,20 @@ import type { UsageStore } from '../../../core/usage/usage-store.js';
 import type { GasEstimator } from '../../../core/userop/estimator.js';
 import { renderUserOperation } from '../../../core/userop/render.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
-import { guardOf } from '../../view/served-chain.js';
+import { findGuard } from '../../view/served-chain.js';
 import { ownPreVerificationGas, requireDataFee, withDataFee } from './data-fee.js';
 import { delegateOnChain, type Delegates } from '../delegates.js';
 import type { FactDeps, RequestFacts } from '../facts.js';
 import { estimateRequest, foundLimits, noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from './in-range.js';
-import { promiseOf, type Stake } from './promise.js';
+import { toPromised, type Stake } from './promise.js';
 import type { SponsorRequest } from '../request.js';
 import { lateRulesOfSponsored, rulesOfSponsored } from './rules.js';
 import { gatherCase, noWallet, type SponsorCase } from './sponsored-case.js';
 import { step, type Case, type Draft, type Finalize, type Mode } from '../step.js';
 import { boundsOfGiven, decideUnused, estimateOrGiven } from './unused-gas.js';
 import { peekUsage } from '../usage.js';
-import { windowOf } from './window.js';
+import { chooseWindow } from './window.js';
 
 export type SponsoredDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
@@ -48,70 +48,72 @@ type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> & {
 export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
   const { usage, estimator, hosts, delegates, clock } = deps;
 
-  const peekAt = (on: SponsorCase, op: FinalUserOperation) =>
-    peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op), clock.now()));
+  const peekAt = (gathered: SponsorCase, op: FinalUserOperation) =>
+    peekUsage(usage, gathered, toPromised(gathered, op, toStake(gathered, op), clock.now()));
 
   /**
    * Finds the limits by simulation, or compares the caller's limits with a simulation. An operation that would fail is not worth a
    * sponsor's money. An operation that is refused anyway is not simulated.
    */
-  async function findLimits(on: SponsorCase): Promise<Verdict> {
-    const { request, estimating } = on;
+  async function findLimits(gathered: SponsorCase): Promise<Verdict> {
+    const { request, estimating } = gathered;
     if (!estimating) {
-      const given = decideGiven(on);
+      const given = decideGiven(gathered);
       if (!given.pass) return given;
-    } else requireDataFee(on);
-    const stub = stubData(on);
-    const asked = () => estimator.estimate(estimateRequest(on, request.op, stub));
-    const estimate = await estimateOrGiven(on, on.paymasterGas, asked);
-    if (estimate === undefined) return decideGiven(on);
-    on.estimate = estimate;
-    const found = withDataFee(on, estimate, request.op, stub);
-    on.op ??= withLimits(request.op, foundLimits(request, found, boundsOfGiven(on)));
+    } else requireDataFee(gathered);
+    const stub = stubData(gathered);
+    const asked = () => estimator.estimate(estimateRequest(gathered, request.op, stub));
+    const estimate = await estimateOrGiven(gathered, gathered.paymasterGas, asked);
+    if (estimate === undefined) return decideGiven(gathered);
+    gathered.estimate = estimate;
+    const found = withDataFee(gathered, estimate, request.op, stub);
+    gathered.op ??= withLimits(request.op, foundLimits(request, found, boundsOfGiven(gathered)));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
-    const bounded = estimating ? decideGas(on, on.op) : pass;
-    return bounded.pass ? decideUnused(on, on.op, estimate, extraPostOp(on)) : bounded;
+    const bounded = estimating ? decideGas(gathered, gathered.op) : pass;
+    return bounded.pass ? decideUnused(gathered, gathered.op, estimate, extraPostOp(gathered)) : bounded;
   }
 
   /**
    * Asks the hosts of policies in Shadow beside the request, which waits for none of them. Their answers count when they come: in the
    * record of the decision only if they are faster than the rest of it. Dropped where their small pool is full.
    */
-  function askShadows(kind: Asks, on: SponsorCase): Verdict {
-    const policies = kind.shadows(on.paymaster);
+  function askShadows(kind: Asks, gathered: SponsorCase): Verdict {
+    const policies = kind.shadows(gathered.paymaster);
     const decide = (outcomes: readonly HostOutcome[]): void => {
       for (const [index, policy] of policies.entries()) {
         const verdict = kind.decide([policy], outcomes.slice(index, index + 1));
-        if (!verdict.pass) on.shadow.note(verdict);
+        if (!verdict.pass) gathered.shadow.note(verdict);
       }
     };
-    const asked = hosts.call({ ...aboutOf(on), policies, isShadow: true }).then(decide, () => {});
-    on.shadowsAsked = Promise.all([on.shadowsAsked, asked]);
+    const asked = hosts
+      .call({ ...describeRequest(gathered), policies, isShadow: true })
+      .then(decide, () => {});
+    gathered.shadowsAsked = Promise.all([gathered.shadowsAsked, asked]);
     return pass;
   }
 
   /** Asks the hosts of all policies of a kind at once about the operation as it will be signed. */
-  async function askHosts(kind: Asks, on: SponsorCase): Promise<Verdict> {
-    const policies = kind.policies(on.paymaster);
-    const outcomes = await hosts.call({ ...aboutOf(on), policies });
+  async function askHosts(kind: Asks, gathered: SponsorCase): Promise<Verdict> {
+    const policies = kind.policies(gathered.paymaster);
+    const outcomes = await hosts.call({ ...describeRequest(gathered), policies });
     const answered = policies.flatMap(({ policyId }, index) => {
       const outcome = outcomes[index];
       return outcome === undefined ? [] : [[policyId, outcome] as const];
     });
-    on.outcomes = new Map([...(on.outcomes ?? []), ...answered]);
+    gathered.outcomes = new Map([...(gathered.outcomes ?? []), ...answered]);
     return kind.decide(policies, outcomes);
   }
 
-  const stepsOf = (kind: Asks) => {
+  const askSteps = (kind: Asks) => {
     const lacks = ({ op }: SponsorCase) => (op === undefined ? 'The gas limits are not known.' : undefined);
     return [
-      step<SponsorCase>(kind.shadowStep, (on) => askShadows(kind, on), {
+      step<SponsorCase>(kind.shadowStep, (gathered) => askShadows(kind, gathered), {
         isCostly: true,
         isShadow: true,
         applies: ({ paymaster }) => kind.shadows(paymaster).length > 0,
         lacks,
       }),
-      step<SponsorCase>(kind.step, (on) => askHosts(kind, on), {
+      step<SponsorCase>(kind.step, (gathered) => askHosts(kind, gathered), {
         isCostly: true,
         applies: ({ paymaster }) => kind.policies(paymaster).length > 0,
         lacks,
@@ -123,19 +125,21 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     gather: (paymaster, request) => gatherCase(deps, paymaster, request),
     steps: [
       ...rulesOfSponsored,
-      step('limitsAndDeposit', (on) => peekAt(on, leastOp(on)), {
+      step('limitsAndDeposit', (gathered) => peekAt(gathered, minOp(gathered)), {
         isEarly: true,
         applies: ({ simulates, paymaster }) => simulates || askedPolicies(paymaster).length > 0,
       }),
       delegateOnChain(delegates),
-      step('gas', (on) => (on.simulates ? findLimits(on) : decideGiven(on)), {
+      step('gas', (gathered) => (gathered.simulates ? findLimits(gathered) : decideGiven(gathered)), {
         isCostly: true,
         lacks: ({ simulates, funding }) =>
           simulates && funding === undefined ? 'Nobody pays, so there is nothing to simulate.' : undefined,
       }),
       ...lateRulesOfSponsored,
-      ...asking.flatMap(stepsOf),
-      step('limitsAndDeposit', (on) => peekAt(on, on.op ?? leastOp(on)), { isSettled: () => true }),
+      ...asking.flatMap(askSteps),
+      step('limitsAndDeposit', (gathered) => peekAt(gathered, gathered.op ?? minOp(gathered)), {
+        isSettled: () => true,
+      }),
     ],
     draft: draftSponsorship,
     finalize: {
@@ -162,34 +166,34 @@ export function askedPolicies(served: ServedPolicies): readonly HostPolicy[] {
 }
 
 /** What hosts are told about a request. */
-function aboutOf(on: SponsorCase) {
-  const { paymaster, profile, request } = on;
+function describeRequest(gathered: SponsorCase) {
+  const { paymaster, profile, request } = gathered;
   return {
     paymasterId: paymaster.paymasterId,
     organisation: paymaster.namespace,
     data: request.webhookData,
-    userOp: renderUserOperation(finalOp(on), profile.entryPointVersion),
+    userOp: renderUserOperation(finalOp(gathered), profile.entryPointVersion),
     requestId: request.requestId,
   };
 }
 
 /** Checks the caller's limits. */
-function decideGiven(on: SponsorCase): Verdict {
-  on.op = withLimits(on.request.op, on.request.op);
-  return decideGas(on, on.op);
+function decideGiven(gathered: SponsorCase): Verdict {
+  gathered.op = withLimits(gathered.request.op, gathered.request.op);
+  return decideGas(gathered, gathered.op);
 }
 
 /** Caps and floors of the limits that will be signed. */
-function decideGas(on: SponsorCase, op: FinalUserOperation): Verdict {
-  const { chain, paymaster, profile } = on;
-  return decideGasLimits(guardOf(chain, paymaster.gas), op, {
+function decideGas(gathered: SponsorCase, op: FinalUserOperation): Verdict {
+  const { chain, paymaster, profile } = gathered;
+  return decideGasLimits(findGuard(chain, paymaster.gas), op, {
     minVerificationGasLimit: profile.layout.sponsorship.minVerificationGasLimit,
-    ownPreVerificationGas: () => ownPreVerificationGas(on, op, stubData(on)),
+    ownPreVerificationGas: () => ownPreVerificationGas(gathered, op, stubData(gathered)),
   });
 }
 
 /** The operation at its lowest possible cost, with 0 for missing limits, so that no operation that could still pass is refused. */
-function leastOp({ request, estimating }: RequestFacts): FinalUserOperation {
+function minOp({ request, estimating }: RequestFacts): FinalUserOperation {
   return withLimits(request.op, estimating ? foundLimits(request, noLimits) : request.op);
 }
 
@@ -204,17 +208,17 @@ function finalOp({ op }: Case): FinalUserOperation {
   return op;
 }
 
-function termsOf(
-  on: Pick<SponsorCase, 'paymaster' | 'profile' | 'options' | 'head' | 'expirySeconds' | 'lastSecond'>,
+function toTerms(
+  gathered: Pick<SponsorCase, 'paymaster' | 'profile' | 'options' | 'head' | 'expirySeconds' | 'lastSecond'>,
   fundingAddress: AddressKey,
   now: EpochSeconds,
 ): SponsorshipTerms {
-  const { validUntil, validAfter } = windowOf(on, now);
-  return { ...placeOf(on, fundingAddress), validUntil, validAfter };
+  const { validUntil, validAfter } = chooseWindow(gathered, now);
+  return { ...toPlace(gathered, fundingAddress), validUntil, validAfter };
 }
 
 /** The terms without their window. */
-function placeOf(
+function toPlace(
   { paymaster, profile, options }: Pick<SponsorCase, 'paymaster' | 'profile' | 'options'>,
   fundingAddress: AddressKey,
 ) {
@@ -226,14 +230,14 @@ function placeOf(
   };
 }
 
-function stubData(on: SponsorCase): Hex {
-  const { profile, request, funding = noWallet } = on;
+function stubData(gathered: SponsorCase): Hex {
+  const { profile, request, funding = noWallet } = gathered;
   const op = withLimits(request.op, request.op);
-  const data = sponsorshipStub(profile.layout.sponsorship, op, placeOf(on, funding));
+  const data = sponsorshipStub(profile.layout.sponsorship, op, toPlace(gathered, funding));
   return request.phase === undefined ? data : signatureToTail(data);
 }
 
-function stakeOf({ profile, funding, options }: SponsorCase, op: FinalUserOperation): Stake {
+function toStake({ profile, funding, options }: SponsorCase, op: FinalUserOperation): Stake {
   return {
     mode: 'SPONSORED',
     contract: profile.contractKey,
@@ -245,47 +249,47 @@ function stakeOf({ profile, funding, options }: SponsorCase, op: FinalUserOperat
 
 /** What is signed for an operation that passes. */
 export function draftSponsorship(
-  on: SponsorCase,
+  gathered: SponsorCase,
   op: FinalUserOperation,
   now: EpochMs,
 ): Draft<SponsorshipTerms> {
-  return draftOf(on, op, termsOf(on, payerOf(on), toSeconds(now)), now);
+  return toDraft(gathered, op, toTerms(gathered, requirePayer(gathered), toSeconds(now)), now);
 }
 
 /** The draft with the window of data that were answered before; everything else is decided anew. */
 function redraftSponsorship(
-  on: SponsorCase,
+  gathered: SponsorCase,
   op: FinalUserOperation,
   committed: Hex,
   now: EpochMs,
 ): Draft<SponsorshipTerms> | undefined {
-  const decoded = inRange(() => on.profile.layout.sponsorship.decode(committed));
+  const decoded = inRange(() => gathered.profile.layout.sponsorship.decode(committed));
   if (decoded === undefined) return undefined;
   const { validUntil, validAfter } = decoded;
   // A policy's window may have been added or moved since the commit.
-  if (validUntil > on.lastSecond) return undefined;
-  const terms = { ...termsOf(on, payerOf(on), toSeconds(now)), validUntil, validAfter };
-  const { promised, ...draft } = draftOf(on, op, terms, now);
+  if (validUntil > gathered.lastSecond) return undefined;
+  const terms = { ...toTerms(gathered, requirePayer(gathered), toSeconds(now)), validUntil, validAfter };
+  const { promised, ...draft } = toDraft(gathered, op, terms, now);
   const promise = { ...promised.promise, validUntil: validUntil as EpochSeconds };
   return { ...draft, promised: { ...promised, promise } };
 }
 
-function draftOf(
-  on: SponsorCase,
+function toDraft(
+  gathered: SponsorCase,
   op: FinalUserOperation,
   terms: SponsorshipTerms,
   now: EpochMs,
 ): Draft<SponsorshipTerms> {
-  const codec = on.profile.layout.sponsorship;
+  const codec = gathered.profile.layout.sponsorship;
   const hash = codec.hash(op, terms);
   return {
-    promised: promiseOf(on, op, stakeOf(on, op), now, digestOf(hash)),
+    promised: toPromised(gathered, op, toStake(gathered, op), now, toDigest(hash)),
     terms,
     toSign: codec.toSign(hash, op, terms),
   };
 }
 
-function payerOf({ funding }: SponsorCase): AddressKey {
+function requirePayer({ funding }: SponsorCase): AddressKey {
   if (funding === undefined) throw new Error('terms are asked for an operation that nobody pays for');
   return funding;
 }

@@ -8,8 +8,8 @@ import {
 } from '../../../core/policy/rules/price-guard/unused-gas.js';
 import type { Verdict } from '../../../core/refusal.js';
 import { NothingSimulates, type Estimate } from '../../../core/userop/estimator.js';
-import { highestGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
-import { guardOf } from '../../view/served-chain.js';
+import { maxGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
+import { findGuard } from '../../view/served-chain.js';
 import type { RequestFacts } from '../facts.js';
 import { hasAllLimits, type GivenBounds } from '../gas-limits.js';
 
@@ -27,8 +27,8 @@ function risksFine(facts: RequestFacts, gas: PaymasterGas): boolean {
   if (!finesUnusedGas(profile.entryPointVersion)) return false;
   const { callGasLimit = 0n, maxFeePerGas } = request.op;
   // A limit above its cap is refused without a simulation.
-  if (callGasLimit > guardOf(chain, paymaster.gas).maxCallGasLimit) return false;
-  return unusedGasFee(questionOf(facts, { callGasLimit, maxFeePerGas }, gas)) > capOf(facts);
+  if (callGasLimit > findGuard(chain, paymaster.gas).maxCallGasLimit) return false;
+  return unusedGasFee(toQuestion(facts, { callGasLimit, maxFeePerGas }, gas)) > unusedFeeCap(facts);
 }
 
 /** Compares the limits with the gas that the call needs in a simulation. Those that we found ourselves always pass. */
@@ -38,7 +38,7 @@ export function decideUnused(
   { callGasLimit: neededGas }: Pick<Estimate, 'callGasLimit'>,
   extraPostOp = 0n,
 ): Verdict {
-  const bounds = { neededGas, extraPostOp, cap: capOf(facts) };
+  const bounds = { neededGas, extraPostOp, cap: unusedFeeCap(facts) };
   return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, bounds);
 }
 
@@ -46,12 +46,12 @@ export function decideUnused(
 export function boundsOfGiven(facts: RequestFacts): GivenBounds {
   const { chain, paymaster, profile, request } = facts;
   return {
-    most: highestGasLimits(guardOf(chain, paymaster.gas), request.op),
+    most: maxGasLimits(findGuard(chain, paymaster.gas), request.op),
     isCheap: (callGasLimit, neededGas) => {
       const op = { callGasLimit, maxFeePerGas: request.op.maxFeePerGas };
       return decideUnusedGas(
         { op, version: profile.entryPointVersion },
-        { neededGas, extraPostOp: 0n, cap: capOf(facts) },
+        { neededGas, extraPostOp: 0n, cap: unusedFeeCap(facts) },
       ).pass;
     },
   };
@@ -82,10 +82,10 @@ export function unusedFees(
   op: FinalUserOperation,
   gas: PaymasterGas,
 ): { readonly fee: bigint; readonly cap: bigint } {
-  return { fee: unusedGasFee(questionOf(facts, op, gas)), cap: capOf(facts) };
+  return { fee: unusedGasFee(toQuestion(facts, op, gas)), cap: unusedFeeCap(facts) };
 }
 
-function questionOf(
+function toQuestion(
   { profile }: RequestFacts,
   op: UnusedGasQuestion['op'],
   paymasterGas: PaymasterGas,
@@ -93,6 +93,6 @@ function questionOf(
   return { op, version: profile.entryPointVersion, paymasterGas };
 }
 
-function capOf({ chain, paymaster, head }: RequestFacts): bigint {
-  return unusedGasFeeCap(guardOf(chain, paymaster.gas), head);
+function unusedFeeCap({ chain, paymaster, head }: RequestFacts): bigint {
+  return unusedGasFeeCap(findGuard(chain, paymaster.gas), head);
 }

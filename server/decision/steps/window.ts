@@ -9,18 +9,18 @@ const backDatedSeconds = 60;
  * The validity window of data signed now. `validAfter` starts from the earlier of our clock and the chain's: an idle
  * chain's newest block may be old, and data that is valid only from "now" could not even be simulated on it.
  */
-export function windowOf(
+export function chooseWindow(
   facts: Pick<RequestFacts, 'head' | 'expirySeconds' | 'lastSecond'>,
   now: EpochSeconds,
 ): Window {
   return {
-    validUntil: validUntilOf(facts, now),
+    validUntil: chooseValidUntil(facts, now),
     validAfter: Math.max(0, Math.min(now, facts.head.timestamp) - backDatedSeconds),
   };
 }
 
 /** Steps take time: the end of a policy's window counts when data are drafted, not only when the request came. */
-export function validUntilOf(
+export function chooseValidUntil(
   { expirySeconds, lastSecond }: Pick<RequestFacts, 'expirySeconds' | 'lastSecond'>,
   now: EpochSeconds,
 ): EpochSeconds {

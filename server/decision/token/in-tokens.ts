@@ -1,8 +1,8 @@
-import { signatureOf, type SigningItem } from '../../../core/paymaster/signer.js';
+import { requireSignature, type SigningItem } from '../../../core/paymaster/signer.js';
 import { DomainError } from '../../../core/errors.js';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import type { TokenTerms } from '../../../core/paymaster/layout.js';
-import { mostLost } from '../../../core/paymaster/token-payment.js';
+import { maxLost } from '../../../core/paymaster/token-payment.js';
 import { type PriceAnswer, type Prices, requirePrice } from '../../../core/pricing/price-source.js';
 import { pass, refuse, type Verdict } from '../../../core/refusal.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
@@ -16,30 +16,30 @@ import type {
 } from '../../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { beginPayments } from './early-payment.js';
-import { callsOf } from '../calls.js';
+import { decodeRequestCalls } from '../calls.js';
 import { delegateOnChain, type Delegates } from '../delegates.js';
 import type { FactDeps } from '../facts.js';
 import { noLimits, withLimits } from '../gas-limits.js';
 import { inRange } from '../steps/in-range.js';
-import { promiseOf, type Stake } from '../steps/promise.js';
+import { toPromised, type Stake } from '../steps/promise.js';
 import { lateRulesOfTokens, rulesOfTokens } from '../steps/rules.js';
 import type { SigningBatch } from '../sign/signing-batch.js';
 import { type Draft, type Finalize, type Mode, type Outcome, step } from '../step.js';
 import type { TokenAccounts } from './token-accounts.js';
 import { gatherTokenCase, type TokenCase, type TokenRequest } from './token-case.js';
-import { draftOf, leastDraftOf, takeableNow, type TokenDraft } from './token-draft.js';
+import { toDraft, toMinDraft, takeableNow, type TokenDraft } from './token-draft.js';
 import { decideHeldNow } from './held-now.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
-  maxChargeOf,
+  computeMaxCharge,
   type TokenFacts,
   tokenStubDataForLater,
-  tokenTermsOf,
+  toTokenTerms,
 } from './token-terms.js';
 import { peekUsage } from '../usage.js';
 import { whenBoth } from '../steps/when-both.js';
-import { windowOf } from '../steps/window.js';
+import { chooseWindow } from '../steps/window.js';
 import type { Hex } from '../../../core/units/hex.js';
 
 export type TokenModeDeps = FactDeps & {
@@ -66,101 +66,118 @@ type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms> & {
 export function tokenMode(deps: TokenModeDeps): TokenMode {
   const { usage, estimator, payments, prices, tokenAccounts, delegates, signing, clock } = deps;
 
-  function decidePrice(on: TokenCase): Outcome | Promise<Outcome> {
-    const token = known(on.token);
+  function decidePrice(gathered: TokenCase): Outcome | Promise<Outcome> {
+    const token = needed(gathered.token);
     const priced = (answer: PriceAnswer): Outcome => {
-      on.price = requirePrice(token, answer);
+      gathered.price = requirePrice(token, answer);
       return pass;
     };
     const warm = prices.peek(token);
     return warm === undefined ? prices.get(token).then(priced) : priced(warm);
   }
 
-  function decideLeast(on: TokenCase): Verdict {
-    on.least = leastDraftOf(on, { token: known(on.token), price: known(on.price), now: clock.now() });
-    const { op, terms, verdict } = on.least;
+  function decideMinDraft(gathered: TokenCase): Verdict {
+    gathered.minDraft = toMinDraft(gathered, {
+      token: needed(gathered.token),
+      price: needed(gathered.price),
+      now: clock.now(),
+    });
+    const { op, terms, verdict } = gathered.minDraft;
     // A rate at which nothing can be charged is told by the step that charges.
-    if (!verdict.pass || on.maxTokenAmount === undefined) return verdict;
-    return decideMost(on, maxChargeOf(on, op, terms));
+    if (!verdict.pass || gathered.maxTokenAmount === undefined) return verdict;
+    return decideMaxCharge(gathered, computeMaxCharge(gathered, op, terms));
   }
 
-  function findPayer(on: TokenCase): Verdict | Promise<Verdict> {
+  function findPayer(gathered: TokenCase): Verdict | Promise<Verdict> {
     const found = (payer: TokenCase['payer']): Verdict => {
-      on.payer = payer;
+      gathered.payer = payer;
       return pass;
     };
-    const payer = tokenAccounts.payer(on.chain, on.mode);
+    const payer = tokenAccounts.payer(gathered.chain, gathered.mode);
     return payer instanceof Promise ? payer.then(found) : found(payer);
   }
 
-  async function peekAt(on: TokenCase, { op, terms }: Pick<TokenDraft, 'op' | 'terms'>): Promise<Outcome> {
-    const finding = findPayer(on);
+  async function peekAt(
+    gathered: TokenCase,
+    { op, terms }: Pick<TokenDraft, 'op' | 'terms'>,
+  ): Promise<Outcome> {
+    const finding = findPayer(gathered);
     if (finding instanceof Promise) await finding;
-    return peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op, terms), clock.now()));
+    return peekUsage(usage, gathered, toPromised(gathered, op, toStake(gathered, op, terms), clock.now()));
   }
 
   /** Without a token and a price, uses placeholders of the same length: limits depend on the length of the data. */
-  const standIn = (on: TokenCase): TokenTerms =>
-    tokenTermsOf(on, { address: zeroAddress }, { rate: 1n }, toSeconds(clock.now()));
+  const standIn = (gathered: TokenCase): TokenTerms =>
+    toTokenTerms(gathered, { address: zeroAddress }, { rate: 1n }, toSeconds(clock.now()));
 
-  function decideGas(on: TokenCase): Verdict | Promise<Verdict> {
-    const { token, price } = on;
-    on.ground = payments.ground({ ...targetOf(on), contract: on.mode.contract });
+  function decideGas(gathered: TokenCase): Verdict | Promise<Verdict> {
+    const { token, price } = gathered;
+    gathered.ground = payments.ground({ ...toTarget(gathered), contract: gathered.mode.contract });
     // Only the payment's step waits for it, which is not reached if limits cannot be found.
-    on.ground.catch(() => {});
+    gathered.ground.catch(() => {});
     const draftWith = (estimate: Estimate | undefined, takeable: bigint): TokenDraft => {
       if (token !== undefined && price !== undefined)
-        return draftOf(on, { token, price, estimate, takeable, now: clock.now() });
-      const terms = standIn(on);
-      return { ...decideTokenLimits(on, terms, estimate), terms };
+        return toDraft(gathered, { token, price, estimate, takeable, now: clock.now() });
+      const terms = standIn(gathered);
+      return { ...decideTokenLimits(gathered, terms, estimate), terms };
     };
-    const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
+    const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, gathered, token);
     // A failure is known when the limits are.
     if (holds instanceof Promise) holds.catch(() => {});
     const beginWith = (candidates: readonly Estimate[]): void => {
-      on.early = beginPayments(
+      gathered.early = beginPayments(
         candidates.map(async (candidate) => draftWith(candidate, await holds)),
-        (draft) => simulatePayment(on, draft, { ground: known(on.ground) }),
+        (draft) => simulatePayment(gathered, draft, { ground: needed(gathered.ground) }),
       );
     };
     const isPriced = token !== undefined && price !== undefined;
-    const asked = estimateIfAsked(estimator, on, isPriced ? beginWith : undefined);
+    const asked = estimateIfAsked(estimator, gathered, isPriced ? beginWith : undefined);
     return whenBoth(asked, holds, (estimate, takeable) => {
-      on.estimate = estimate;
-      on.draft = draftWith(estimate, takeable);
-      on.op = on.draft.op;
-      return on.draft.verdict;
+      gathered.estimate = estimate;
+      gathered.draft = draftWith(estimate, takeable);
+      gathered.op = gathered.draft.op;
+      return gathered.draft.verdict;
     });
   }
 
-  function decideCharge(on: TokenCase): Verdict {
-    const { op, terms } = known(on.draft);
-    on.charge = maxChargeOf(on, op, terms);
-    return decideMost(on, on.charge);
+  function decideCharge(gathered: TokenCase): Verdict {
+    const { op, terms } = needed(gathered.draft);
+    gathered.charge = computeMaxCharge(gathered, op, terms);
+    return decideMaxCharge(gathered, gathered.charge);
   }
 
   /** Would exactly this operation pay? */
-  async function decidePayment(on: TokenCase): Promise<Verdict> {
-    const draft = known(on.draft);
+  async function decidePayment(gathered: TokenCase): Promise<Verdict> {
+    const draft = needed(gathered.draft);
     return (
-      (await on.early?.verdictOn(draft)) ?? (await simulatePayment(on, draft, { ground: known(on.ground) }))
+      (await gathered.early?.verdictOn(draft)) ??
+      (await simulatePayment(gathered, draft, { ground: needed(gathered.ground) }))
     );
   }
 
   function simulatePayment(
-    on: TokenCase,
+    gathered: TokenCase,
     { op, terms }: Pick<TokenDraft, 'op' | 'terms'>,
     ground?: Pick<TokenPaymentRequest, 'ground'>,
   ): Promise<Verdict> {
-    const { paymasterId } = on.paymaster;
-    const sign = async (item: SigningItem) => signatureOf(await signing.sign(on.signer, item, paymasterId));
-    const shape = on.request.phase === undefined ? {} : { inTail: true as const };
-    return payments.check({ ...targetOf(on), op, terms, sign, token: known(on.token), ...shape, ...ground });
+    const { paymasterId } = gathered.paymaster;
+    const sign = async (item: SigningItem) =>
+      requireSignature(await signing.sign(gathered.signer, item, paymasterId));
+    const shape = gathered.request.phase === undefined ? {} : { inTail: true as const };
+    return payments.check({
+      ...toTarget(gathered),
+      op,
+      terms,
+      sign,
+      token: needed(gathered.token),
+      ...shape,
+      ...ground,
+    });
   }
 
   const lacksPrice = ({ price }: TokenCase) => (price === undefined ? 'No price is charged.' : undefined);
-  const lacksDraft = (on: TokenCase) =>
-    on.draft === undefined ? 'The gas limits are not known.' : lacksPrice(on);
+  const lacksDraft = (gathered: TokenCase) =>
+    gathered.draft === undefined ? 'The gas limits are not known.' : lacksPrice(gathered);
   return {
     gather: (paymaster, request) => gatherTokenCase(deps, paymaster, request),
     steps: [
@@ -170,10 +187,10 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         lacks: ({ token }) => (token === undefined ? 'No token is priced.' : undefined),
       }),
       // A refusal costs the chain nothing: checks on known facts come before any balance is read and anything is simulated.
-      step('gas', decideLeast, { isEarly: true, lacks: lacksPrice }),
-      step('lossesAndDeposit', (on) => peekAt(on, known(on.least)), {
+      step('gas', decideMinDraft, { isEarly: true, lacks: lacksPrice }),
+      step('lossesAndDeposit', (gathered) => peekAt(gathered, needed(gathered.minDraft)), {
         isEarly: true,
-        lacks: ({ least }) => (least === undefined ? 'There is nothing to look up.' : undefined),
+        lacks: ({ minDraft: least }) => (least === undefined ? 'There is nothing to look up.' : undefined),
       }),
       delegateOnChain(delegates),
       step('gas', decideGas, { isCostly: true }),
@@ -181,36 +198,41 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       step('charge', decideCharge, { lacks: lacksDraft }),
       step(
         'lossesAndDeposit',
-        (on) => peekAt(on, on.draft ?? { op: withLimits(on.request.op, noLimits), terms: standIn(on) }),
-        { isSettled: takesTheLeast },
+        (gathered) =>
+          peekAt(
+            gathered,
+            gathered.draft ?? { op: withLimits(gathered.request.op, noLimits), terms: standIn(gathered) },
+          ),
+        { isSettled: isCoveredByMinDraft },
       ),
       step('payment', decidePayment, {
         isCostly: true,
-        lacks: (on) => lacksDraft(on) ?? (on.charge === undefined ? 'No price is charged.' : undefined),
+        lacks: (gathered) =>
+          lacksDraft(gathered) ?? (gathered.charge === undefined ? 'No price is charged.' : undefined),
       }),
     ],
-    stubSteps: [step('payment', (on) => decideHeldNow(payments, on, known(on.least)))],
-    draft: (on, op, now) => {
+    stubSteps: [step('payment', (gathered) => decideHeldNow(payments, gathered, needed(gathered.minDraft)))],
+    draft: (gathered, op, now) => {
       // The rate from the simulation, with a window that begins now.
-      const terms = { ...known(on.draft).terms, ...windowOf(on, toSeconds(now)) };
-      return draftPayment(on, op, terms, now);
+      const terms = { ...needed(gathered.draft).terms, ...chooseWindow(gathered, toSeconds(now)) };
+      return draftPayment(gathered, op, terms, now);
     },
     encode: ({ mode }, op, terms, signature) => mode.codec.encode(op, terms, signature),
     // With data that take nothing in advance: a bundler that estimates with a stub that does would refuse an account that approves in
     // the same operation. Signed data are as long in either case.
-    stub: (on, now) =>
+    stub: (gathered, now) =>
       tokenStubDataForLater(
-        on,
-        on.request.op,
-        tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now)),
+        gathered,
+        gathered.request.op,
+        toTokenTerms(gathered, needed(gathered.token), needed(gathered.price), toSeconds(now)),
       ),
     gas: ({ mode }) => mode.gas,
-    subject: (on) => ({
+    subject: (gathered) => ({
       mode: 'ERC20',
-      contract: on.mode.contractKey,
-      token: on.feeToken,
+      contract: gathered.mode.contractKey,
+      token: gathered.feeToken,
       // No step of this mode decodes them: the user pays, whatever is called.
-      calls: callsOf(on),
+      calls: decodeRequestCalls(gathered),
     }),
     finalize: {
       steps: [
@@ -218,27 +240,31 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
         step('token', decideToken),
         // The rate stays that of the commit. A price that no longer holds ends promises at once, these too.
         step('price', decidePrice),
-        step('gas', decideLeast),
+        step('gas', decideMinDraft),
         ...lateRulesOfTokens,
         step('lossesAndDeposit', findPayer),
       ],
       // The caller may have edited them: no codec encodes every rate that can be read from such bytes.
-      redraft: (on, op, committed, now) =>
+      redraft: (gathered, op, committed, now) =>
         inRange(() => {
-          const terms = redraftTerms(on, { token: known(on.token), committed, now: toSeconds(now) });
+          const terms = redraftTerms(gathered, {
+            token: needed(gathered.token),
+            committed,
+            now: toSeconds(now),
+          });
           if (terms === undefined) return undefined;
-          const { promised, ...draft } = draftPayment(on, op, terms, now);
+          const { promised, ...draft } = draftPayment(gathered, op, terms, now);
           const promise = { ...promised.promise, validUntil: terms.validUntil as EpochSeconds };
           return { ...draft, promised: { ...promised, promise } };
         }),
       // The account may have moved its tokens, or taken back its allowance.
-      simulate: (on, { promised: { op }, terms }) => simulatePayment(on, { op, terms }),
+      simulate: (gathered, { promised: { op }, terms }) => simulatePayment(gathered, { op, terms }),
     },
   };
 }
 
 /** Where a payment is simulated, and for whom. */
-function targetOf({ paymaster, profile, mode }: TokenCase) {
+function toTarget({ paymaster, profile, mode }: TokenCase) {
   const { paymasterId, chainId } = paymaster;
   const { entryPoint, entryPointVersion } = profile;
   return { paymasterId, chainId, entryPoint, entryPointVersion, codec: mode.codec };
@@ -246,26 +272,26 @@ function targetOf({ paymaster, profile, mode }: TokenCase) {
 
 /** What is signed for an operation that passes. */
 export function draftPayment(
-  on: TokenFacts & Pick<TokenCase, 'payer'>,
+  gathered: TokenFacts & Pick<TokenCase, 'payer'>,
   op: FinalUserOperation,
   terms: TokenTerms,
   now: EpochMs,
 ): Draft<TokenTerms> {
-  const { codec } = on.mode;
+  const { codec } = gathered.mode;
   const hash = codec.hash(op, terms);
   return {
-    promised: promiseOf(on, op, stakeOf(on, op, terms), now, digestOf(hash)),
+    promised: toPromised(gathered, op, toStake(gathered, op, terms), now, toDigest(hash)),
     terms,
     toSign: codec.toSign(hash, op, terms),
   };
 }
 
-function stakeOf(
-  on: TokenFacts & Pick<TokenCase, 'payer'>,
+function toStake(
+  gathered: TokenFacts & Pick<TokenCase, 'payer'>,
   op: FinalUserOperation,
   terms: TokenTerms,
 ): Stake {
-  const { mode, payer } = on;
+  const { mode, payer } = gathered;
   const need = mode.codec.need(op, mode.options);
   return {
     mode: 'ERC20',
@@ -273,12 +299,12 @@ function stakeOf(
     payer,
     token: terms.token,
     need,
-    unsecured: mostLost(mode.codec, op, terms, { need, payer }),
+    unsecured: maxLost(mode.codec, op, terms, { need, payer }),
   };
 }
 
 /** Whether the account may be charged so much. */
-function decideMost({ maxTokenAmount }: TokenCase, charge: bigint): Verdict {
+function decideMaxCharge({ maxTokenAmount }: TokenCase, charge: bigint): Verdict {
   if (maxTokenAmount === undefined || charge <= maxTokenAmount) return pass;
   return refuse(
     'TOKEN_AMOUNT_TOO_HIGH',
@@ -287,15 +313,15 @@ function decideMost({ maxTokenAmount }: TokenCase, charge: bigint): Verdict {
 }
 
 /** Throws FEE_TOKEN_REQUIRED, and FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */
-function decideToken(on: TokenCase): Verdict {
-  const { feeToken, chain } = on;
+function decideToken(gathered: TokenCase): Verdict {
+  const { feeToken, chain } = gathered;
   if (feeToken === undefined)
     throw new DomainError(
       'FEE_TOKEN_REQUIRED',
       'No tokenInfo.feeTokenAddress is given: the token to pay in.',
     );
-  on.token = chain.feeTokens.get(feeToken);
-  if (on.token !== undefined) return pass;
+  gathered.token = chain.feeTokens.get(feeToken);
+  if (gathered.token !== undefined) return pass;
   const served = [...chain.feeTokens.values()].map(({ symbol, address }) => `${symbol} ${address}`);
   throw new DomainError(
     'FEE_TOKEN_UNSUPPORTED',
@@ -304,17 +330,17 @@ function decideToken(on: TokenCase): Verdict {
 }
 
 /** True when the peek with the least amount already covers this one: the caller gave the limits, and the stake is the same. */
-function takesTheLeast(on: TokenCase): boolean {
-  const { estimating, least, draft } = on;
+function isCoveredByMinDraft(gathered: TokenCase): boolean {
+  const { estimating, minDraft: least, draft } = gathered;
   if (estimating || least === undefined || draft === undefined) return false;
   // Of the same limits and price.
   if (draft.terms.inAdvance === least.terms.inAdvance) return true;
-  const unsecured = ({ op, terms }: TokenDraft) => stakeOf(on, op, terms).unsecured;
+  const unsecured = ({ op, terms }: TokenDraft) => toStake(gathered, op, terms).unsecured;
   return unsecured(draft) === unsecured(least);
 }
 
 /** A value that an earlier step has found; later steps do not run without it. */
-function known<T>(found: T | undefined): T {
+function needed<T>(found: T | undefined): T {
   if (found === undefined) throw new Error('a step was asked before the one that it needs');
   return found;
 }
@@ -337,6 +363,6 @@ function redraftTerms(facts: TokenFacts, { token, committed, now }: Redraft): To
   const { exchangeRate, validUntil, validAfter, inAdvance } = codec.decode(committed);
   if (inAdvance === true ? !isSecured : requiresAllowance) return undefined;
   if (validUntil > facts.lastSecond) return undefined;
-  const plain = tokenTermsOf(facts, token, { rate: exchangeRate }, now);
+  const plain = toTokenTerms(facts, token, { rate: exchangeRate }, now);
   return { ...plain, validUntil, validAfter, ...(inAdvance === undefined ? {} : { inAdvance }) };
 }

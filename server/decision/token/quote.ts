@@ -12,8 +12,8 @@ import {
   decideTokenLimits,
   estimateIfAsked,
   gatherTokenFacts,
-  maxChargeOf,
-  tokenTermsOf,
+  computeMaxCharge,
+  toTokenTerms,
   type TokenFacts,
 } from './token-terms.js';
 import { dataGasOfApproval } from '../steps/data-fee.js';
@@ -55,7 +55,7 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
     const { tokens, unsupported } = chooseTokens(choice, facts.chain.feeTokens);
     const found = whenBoth(
       tokens.length === 0 ? undefined : estimateIfAsked(estimator, facts),
-      pricesOf(prices, tokens),
+      readPrices(prices, tokens),
       (estimate, answers) => ({ estimate, answers }),
     );
     const { estimate, answers } = found instanceof Promise ? await found : found;
@@ -67,7 +67,7 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
         feeQuotes.push(quoteOne(prices, facts, { token, answer: answers[index], estimate, now }));
       } catch (error) {
         if (!isDomainError(error, 'FEE_TOKEN_UNSUPPORTED')) throw error;
-        without.push({ address: spellingOf(choice, token), why: error.message });
+        without.push({ address: findSpelling(choice, token), why: error.message });
       }
     });
     return { paymasterAddress: facts.mode.contract, feeQuotes, unsupported: without };
@@ -78,7 +78,7 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
 const rules = stepsOfStub(rulesOfTokens);
 
 /** Synchronous when every price is cached. */
-function pricesOf(
+function readPrices(
   prices: Prices,
   tokens: readonly FeeTokenSpec[],
 ): readonly PriceAnswer[] | Promise<readonly PriceAnswer[]> {
@@ -102,20 +102,23 @@ type Quoted = {
 function quoteOne(prices: Prices, facts: TokenFacts, { token, answer, estimate, now }: Quoted): FeeQuote {
   if (answer === undefined) throw new Error(`no answer about the price of ${token.symbol}`);
   const price = requirePrice(token, answer);
-  const terms = tokenTermsOf(facts, token, price, now);
+  const terms = toTokenTerms(facts, token, price, now);
   const { op, verdict } = decideTokenLimits(facts, terms, estimate);
   if (!verdict.pass) throw refusedError(verdict, { isPayer: true });
   return renderFeeQuote({
     token,
     price,
-    maxCharge: maxChargeOf(facts, withApproval(op, dataGasOfApproval(facts, op)), terms),
+    maxCharge: computeMaxCharge(facts, withApproval(op, dataGasOfApproval(facts, op)), terms),
     usdPerNative: price.usdPerNative ?? prices.usdPerNative(facts.chain.chainId),
     validUntil: plusSeconds(now, quoteLifeSeconds),
   });
 }
 
 /** The address in the caller's spelling, so that a client finds the token that it asked for. */
-function spellingOf({ preferredToken = '', tokenList = [] }: TokenChoice, { address }: FeeTokenSpec): string {
+function findSpelling(
+  { preferredToken = '', tokenList = [] }: TokenChoice,
+  { address }: FeeTokenSpec,
+): string {
   const key = address.toLowerCase();
   return [preferredToken, ...tokenList].find((text) => text.toLowerCase() === key) ?? address;
 }

@@ -19,9 +19,9 @@ const namesNobody = 'nobody';
 
 export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 'get'> }): TokenAccounts {
   const payers = new Map<string, AddressKey | typeof namesNobody>();
-  const nameOf = ({ chainId }: ServedChain, { contractKey }: ServedTokenMode): string =>
+  const contractName = ({ chainId }: ServedChain, { contractKey }: ServedTokenMode): string =>
     `${chainId} ${contractKey}`;
-  const ask = shareInFlight(nameOf, async (name, chain, mode) => {
+  const ask = shareInFlight(contractName, async (name, chain, mode) => {
     const payer = await read(chains, chain, mode);
     if (payer !== undefined) payers.set(name, payer);
     return payer === namesNobody ? undefined : payer;
@@ -30,7 +30,7 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
   return {
     payer(chain, mode) {
       if (mode.codec.tokenAccountCall === undefined) return undefined;
-      const name = nameOf(chain, mode);
+      const name = contractName(chain, mode);
       const payer = payers.get(name);
       if (payer === undefined) return ask(chain, mode);
       return payer === namesNobody ? undefined : payer;
@@ -40,7 +40,7 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
       const accounts = new Map<string, AccountId>();
       for (const { token: mode } of chain.profiles.values()) {
         if (mode?.codec.tokenAccountCall === undefined) continue;
-        const name = nameOf(chain, mode);
+        const name = contractName(chain, mode);
         const payer = payers.get(name);
         // When the node does not answer, the next call asks again.
         if (payer === undefined) ask(chain, mode).catch(() => {});

@@ -24,7 +24,7 @@ export type TokenCase = Case &
     /** The balance inside the contract that is charged, if there is one. */
     payer: AddressKey | undefined;
     /** The draft with the least amount that the payment can take. */
-    least: TokenDraft | undefined;
+    minDraft: TokenDraft | undefined;
     draft: TokenDraft | undefined;
     /** Asked for while limits are found. */
     ground: Promise<PaymentGround> | undefined;
@@ -52,7 +52,7 @@ export function gatherTokenCase(
     token: undefined,
     price: undefined,
     payer: undefined,
-    least: undefined,
+    minDraft: undefined,
     draft: undefined,
     ground: undefined,
     early: undefined,

@@ -10,9 +10,9 @@ import type { TokenPaymentChecker } from '../../../core/paymaster/token-payment-
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import {
   decideTokenLimits,
-  leastOperation,
-  maxChargeOf,
-  tokenTermsOf,
+  minOperation,
+  computeMaxCharge,
+  toTokenTerms,
   type TokenFacts,
 } from './token-terms.js';
 
@@ -45,7 +45,7 @@ export function takeableNow(
   const { mode, request } = facts;
   if (!mode.isSecured) return 0n;
   const { treasury } = mode.options;
-  const of = (account: AddressKey): Promise<Holdings> => holdingsOf(payments, facts, token, account);
+  const of = (account: AddressKey): Promise<Holdings> => readHoldings(payments, facts, token, account);
   if (!mode.codec.namesTreasury || treasury === undefined) return of(request.op.sender).then(lesser);
   return Promise.all([of(request.op.sender), of(toAddressKey(treasury))]).then(([ofSender, ofTreasury]) =>
     // The treasury receives the tokens first, so its balance covers what it pays back.
@@ -54,7 +54,7 @@ export function takeableNow(
 }
 
 /** What an account holds now, and allows the contract of this mode. Throws UNAVAILABLE. */
-export function holdingsOf(
+export function readHoldings(
   payments: Pick<TokenPaymentChecker, 'holdings'>,
   { paymaster, profile, mode }: TokenFacts,
   token: Pick<FeeTokenSpec, 'address'>,
@@ -79,19 +79,19 @@ function lesser({ balance, allowance }: Holdings): bigint {
  * The payment is taken in advance if the account holds and allows the most that can be charged: such a payment cannot be lost.
  * Otherwise it is taken after the call, which may be the approval, unless the platform forbids such payments.
  */
-export function draftOf(
+export function toDraft(
   facts: TokenFacts,
   { token, price, estimate, takeable, now }: DraftInput,
 ): TokenDraft {
-  const terms = tokenTermsOf(facts, token, price, toSeconds(now));
+  const terms = toTokenTerms(facts, token, price, toSeconds(now));
   if (takeable > 0n) {
     const secured: TokenTerms = { ...terms, inAdvance: true };
     const limits = decideTokenLimits(facts, secured, estimate);
-    if (maxChargeOf(facts, limits.op, secured) <= takeable) return { ...limits, terms: secured };
+    if (computeMaxCharge(facts, limits.op, secured) <= takeable) return { ...limits, terms: secured };
   }
   const limits = decideTokenLimits(facts, terms, estimate);
   if (!limits.verdict.pass || !facts.mode.requiresAllowance) return { ...limits, terms };
-  const most = maxChargeOf(facts, limits.op, terms);
+  const most = computeMaxCharge(facts, limits.op, terms);
   return { ...limits, terms, verdict: allowanceRequired(facts, terms, { most, takeable }) };
 }
 
@@ -100,14 +100,14 @@ export function draftOf(
  * checking them, or else the gas that the payment needs whatever the account does. It is taken in advance if that is possible.
  * So no operation that could still pass is refused.
  */
-export function leastDraftOf(
+export function toMinDraft(
   facts: TokenFacts,
   { token, price, now }: Pick<DraftInput, 'token' | 'price' | 'now'>,
 ): TokenDraft {
-  const plain = tokenTermsOf(facts, token, price, toSeconds(now));
+  const plain = toTokenTerms(facts, token, price, toSeconds(now));
   const terms: TokenTerms = facts.mode.isSecured ? { ...plain, inAdvance: true } : plain;
   const found = facts.estimating
-    ? { op: leastOperation(facts, terms), verdict: pass }
+    ? { op: minOperation(facts, terms), verdict: pass }
     : decideTokenLimits(facts, terms, undefined);
   const isRefused = facts.mode.requiresAllowance && !facts.mode.isSecured && found.verdict.pass;
   return isRefused

@@ -3,7 +3,7 @@ import { isDomainError } from '../../../core/errors.js';
 import { sponsorshipStub, tokenStubForLater } from '../../../core/paymaster/stub.js';
 import { rateWithMarkup } from '../../../core/paymaster/token-price.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
-import { markupOf } from '../../../core/pricing/rate.js';
+import { parseMarkup } from '../../../core/pricing/rate.js';
 import { type Prices, requirePrice } from '../../../core/pricing/price-source.js';
 import { type Address, parseAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -11,7 +11,7 @@ import type { ConfigView } from '../../view/config-view.js';
 import type { ServedProfile, ServedTokenMode } from '../../view/served-chain.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import { requireProfile } from '../facts.js';
-import { noWallet, payerOf } from '../steps/sponsored-case.js';
+import { noWallet, choosePayer } from '../steps/sponsored-case.js';
 
 /** What a wallet needs to estimate an operation, and to choose a token, before it asks for data. */
 type SupportedTokens = {
@@ -39,7 +39,7 @@ export function createTokenList(deps: {
     const profile = requireProfile(view, paymaster);
     const { token: mode } = profile;
     const served = mode === undefined ? [] : [...(view.chain(paymaster.chainId)?.feeTokens.values() ?? [])];
-    const priced = await pricesOf(prices, served);
+    const priced = await listPricedTokens(prices, served);
     return {
       tokens: priced.map(({ token: { symbol, address, decimals }, charged }) => ({
         symbol,
@@ -47,7 +47,7 @@ export function createTokenList(deps: {
         decimals,
         rate: charged,
       })),
-      stub: stubOf(paymaster, profile, priced[0]),
+      stub: composeStub(paymaster, profile, priced[0]),
       spender: mode?.contract ?? profile.contract,
       eventTopic: mode?.codec.chargeTopics[0] ?? '0x',
     };
@@ -65,7 +65,7 @@ export type PricedToken = {
 };
 
 /** Those whose price may be used now. */
-export async function pricesOf(
+export async function listPricedTokens(
   prices: Pick<Prices, 'peek' | 'get'>,
   tokens: readonly FeeTokenSpec[],
 ): Promise<readonly PricedToken[]> {
@@ -80,7 +80,7 @@ async function price(
   const answer = prices.peek(token) ?? (await prices.get(token));
   try {
     const { rate: exchangeRate, usdPerNative } = requirePrice(token, answer);
-    const priceMarkup = Number(markupOf(token.premiumPercentage));
+    const priceMarkup = Number(parseMarkup(token.premiumPercentage));
     const charged = rateWithMarkup({ exchangeRate, priceMarkup });
     return [{ token, exchangeRate, priceMarkup, usdPerNative, charged }];
   } catch (error) {
@@ -94,9 +94,13 @@ async function price(
  * pays: its simulation passes also for an account without tokens. Its gas limits are those of mode ERC20, the larger ones: mode SPONSORED
  * signs what a client has kept, and a payment is bounded by its own.
  */
-function stubOf(paymaster: ServedPaymaster, profile: ServedProfile, first: PricedToken | undefined): Hex {
+function composeStub(
+  paymaster: ServedPaymaster,
+  profile: ServedProfile,
+  first: PricedToken | undefined,
+): Hex {
   const { token: mode } = profile;
-  const payer = payerOf(profile, paymaster);
+  const payer = choosePayer(profile, paymaster);
   if (payer === undefined && mode !== undefined && first !== undefined)
     return stubInTokens(paymaster, mode, first);
   return sponsorshipStub(profile.layout.sponsorship, nothing, {

@@ -7,7 +7,7 @@ import type { ServedProfile, ServedTokenMode } from '../../view/served-chain.js'
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import { requireHead, requireProfile, type FactDeps } from '../facts.js';
 import { inRange } from '../steps/in-range.js';
-import { nothing, pricesOf, type PricedToken } from './token-list.js';
+import { nothing, listPricedTokens, type PricedToken } from './token-list.js';
 
 /** From which a client computes what an operation can cost in a token at most. */
 type TokenRate = {
@@ -43,8 +43,8 @@ export function createTokenRates({ view, heads, clock, prices }: RateDeps): Toke
       return { spender: mode?.contract ?? profile.contract, rates: [] };
     const { baseFeePerGas, priorityFeePerGas } = requireHead(heads, chainId, clock.now());
     const now = baseFeePerGas + priorityFeePerGas;
-    const fee = now > leastFee ? now : leastFee;
-    const priced = await pricesOf(prices, named);
+    const fee = now > minFee ? now : minFee;
+    const priced = await listPricedTokens(prices, named);
     const rates = priced.flatMap((one) => {
       // The contract's arithmetic would overflow: the token is left out.
       const gas = inRange(() => extraGas(profile, mode, one, { chainId, fee }));
@@ -69,7 +69,7 @@ export function createTokenRates({ view, heads, clock, prices }: RateDeps): Toke
  */
 const largest = { callGasLimit: 500_000n, verificationGasLimit: 700_000n };
 /** In wei. A constant fee is shown as gas, and at lower fees it would be millions. */
-const leastFee = 1_000_000n;
+const minFee = 1_000_000n;
 /** A client rounds down, and so may the rate. */
 const rounding = 2n;
 

@@ -5,7 +5,7 @@ import { signatureToTail } from '../../../core/paymaster/tail.js';
 import { limitsWithPayment } from '../../../core/paymaster/token-payment.js';
 import { decideGasLimits } from '../../../core/policy/rules/price-guard/decide.js';
 import { refuseReverted, type Verdict } from '../../../core/refusal.js';
-import { markupOf } from '../../../core/pricing/rate.js';
+import { parseMarkup } from '../../../core/pricing/rate.js';
 import type { Price } from '../../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { parseAddressKey } from '../../../core/units/address.js';
@@ -17,14 +17,14 @@ import type {
   GasLimits,
   UserOperation,
 } from '../../../core/entry-point/user-operation.js';
-import { guardOf, type ServedTokenMode } from '../../view/served-chain.js';
+import { findGuard, type ServedTokenMode } from '../../view/served-chain.js';
 import type { ServedPaymaster } from '../../view/served-paymaster.js';
 import { ownPreVerificationGas, requireDataFee, withDataFee } from '../steps/data-fee.js';
 import { type FactDeps, gatherFacts, type RequestFacts } from '../facts.js';
 import { estimateRequest, foundLimits, withLimits } from '../gas-limits.js';
 import type { SponsorRequest } from '../request.js';
 import { boundsOfGiven, decideUnused, estimateOrGiven, needsSimulation } from '../steps/unused-gas.js';
-import { windowOf } from '../steps/window.js';
+import { chooseWindow } from '../steps/window.js';
 
 /** What is known about a request in mode ERC20 before its token is checked. */
 export type TokenFacts = RequestFacts & { readonly mode: ServedTokenMode };
@@ -48,7 +48,7 @@ export function gatherTokenFacts(
 }
 
 /** The terms that would be signed with the operation at this price. */
-export function tokenTermsOf(
+export function toTokenTerms(
   facts: TokenFacts,
   token: Pick<FeeTokenSpec, 'address' | 'premiumPercentage'>,
   { rate }: Pick<Price, 'rate'>,
@@ -60,8 +60,8 @@ export function tokenTermsOf(
     paymaster: mode.contract,
     token: parseAddressKey(token.address),
     exchangeRate: rate,
-    priceMarkup: Number(markupOf(token.premiumPercentage)),
-    ...windowOf(facts, now),
+    priceMarkup: Number(parseMarkup(token.premiumPercentage)),
+    ...chooseWindow(facts, now),
     options: mode.options,
   };
 }
@@ -121,7 +121,7 @@ export function estimateIfAsked(
 }
 
 /** The operation with the least limits that an estimate can find for it. */
-export function leastOperation(facts: TokenFacts, terms: TokenTerms): FinalUserOperation {
+export function minOperation(facts: TokenFacts, terms: TokenTerms): FinalUserOperation {
   const { mode, request } = facts;
   const nothing = { callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 0n };
   const stub = tokenStubData(facts, request.op, terms);
@@ -144,7 +144,7 @@ export function decideTokenLimits(
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
     return { op, verdict: refuseReverted(estimate.reverted, estimate.remedy) };
-  const verdict = decideGasLimits(guardOf(chain, paymaster.gas), op, {
+  const verdict = decideGasLimits(findGuard(chain, paymaster.gas), op, {
     minVerificationGasLimit: mode.codec.minVerificationGasLimit,
     ownPreVerificationGas: () => ownPreVerificationGas(facts, op, stub()),
   });
@@ -159,7 +159,7 @@ function withPayment(facts: TokenFacts, estimate: Estimate, data: Hex): GasLimit
 }
 
 /** The most that the contract can take, in token base units. Throws FEE_TOKEN_UNSUPPORTED. */
-export function maxChargeOf({ mode }: TokenFacts, op: FinalUserOperation, terms: TokenTerms): bigint {
+export function computeMaxCharge({ mode }: TokenFacts, op: FinalUserOperation, terms: TokenTerms): bigint {
   return atRate(terms, () => mode.codec.maxTokenCharge(op, terms));
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
-import { dollarOf, inDollars, type NativePriceSpec } from '../../../core/pricing/native-price.js';
+import { toDollarSpec, inDollars, type NativePriceSpec } from '../../../core/pricing/native-price.js';
 import { formatRefusal } from '../../../core/pricing/price-source.js';
 import { startFeedChain, type FeedChain } from './support/feed-chain.js';
 import { startJsonHost, type JsonHost } from './support/json-host.js';
@@ -39,7 +39,7 @@ async function dollars(
   { prices, serveDollars } = serving(),
 ): Promise<bigint | string> {
   serveDollars(inDollars(spec));
-  const answer = await prices.get(dollarOf(chain.chainId, inDollars(spec)));
+  const answer = await prices.get(toDollarSpec(chain.chainId, inDollars(spec)));
   if (!answer.ok) return formatRefusal(answer.refusal);
   expect(answer.price.usdPerNative).toBe(answer.price.rate);
   return answer.price.rate / 10n ** 12n;

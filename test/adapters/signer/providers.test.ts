@@ -12,7 +12,7 @@ import { keepCredentials } from '../../../adapters/signer/providers/kept-credent
 import { type ProviderName, providerNames } from '../../../adapters/signer/providers/table.js';
 import { loadSigners } from '../../../adapters/signer/signers.js';
 import { silentLogger } from '../../../core/log.js';
-import { signatureOf, signingItem } from '../../../core/paymaster/signer.js';
+import { requireSignature, signingItem } from '../../../core/paymaster/signer.js';
 import { bytesToHex } from '../../../core/units/hex.js';
 import { endsOf } from '../../build/signing.js';
 import {
@@ -118,7 +118,7 @@ describe('Credentials', () => {
     aws.expireRole();
     gcp.expireToken();
     const [ended] = await endsOf(signer, [item]);
-    expect(recoverAddress(item.digest, bytesToHex(signatureOf(ended!)))).toBe(account);
+    expect(recoverAddress(item.digest, bytesToHex(requireSignature(ended!)))).toBe(account);
     expect(aws.unsigned).toEqual([]);
     signers.stop();
   });
@@ -220,7 +220,7 @@ describe('An envelope', () => {
       expect(signer.trouble?.()).toBeUndefined();
       expect(text).toContain(signer.address);
       const [ended] = await endsOf(signer, [item]);
-      expect(recoverAddress(item.digest, bytesToHex(signatureOf(ended!)))).toBe(signer.address);
+      expect(recoverAddress(item.digest, bytesToHex(requireSignature(ended!)))).toBe(signer.address);
       signers.stop();
     });
 

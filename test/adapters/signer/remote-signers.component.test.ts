@@ -9,7 +9,7 @@ import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../../core/log.js';
 import { parseAddress } from '../../../core/units/address.js';
 import { bytesToHex } from '../../../core/units/hex.js';
-import { signatureOf, signingItem, type Signer, type Signing } from '../../../core/paymaster/signer.js';
+import { requireSignature, signingItem, type Signer, type Signing } from '../../../core/paymaster/signer.js';
 import { CallFailed } from '../../../adapters/signer/call-failed.js';
 import { signerConformance } from '../../conformance/signer.js';
 import type { FakeServer } from '../../fakes/signers/fake-server.js';
@@ -60,7 +60,7 @@ describe.each(remoteKinds)('A signer of kind $name', (kind: RemoteKind) => {
     return signing!;
   };
   const expectSigned = (signing: Signing, byte: number) => {
-    const signature = signatureOf(signing);
+    const signature = requireSignature(signing);
     expect(recoverAddress(item(byte).digest, bytesToHex(signature))).toBe(account);
     expect(BigInt(bytesToHex(signature.subarray(32, 64)))).toBeLessThanOrEqual(halfOrder);
   };

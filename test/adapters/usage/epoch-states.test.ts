@@ -5,7 +5,7 @@ import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import {
   createMemoryEpochMirror,
-  lossIdOf,
+  findLossId,
   type EpochMirror,
   type UsageEpoch,
 } from '../../../core/usage/epoch.js';
@@ -125,7 +125,7 @@ test('data of a chain take the arrows that are drawn above UsageEpochs, and no o
       },
       'recover with the loss accepted': async ({ aProcess, copy }) => {
         const found = await copy.mirror.get(chainId);
-        return aProcess().recover(chainId, found && lossIdOf(found));
+        return aProcess().recover(chainId, found && findLossId(found));
       },
       behind: async ({ aProcess, store, latest }) => {
         const process = aProcess();

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import pg from 'pg';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { readRows } from '../../../adapters/store/postgres/statements.js';
-import { safetyOf } from '../../../adapters/store/postgres/server-facts.js';
+import { checkSafety } from '../../../adapters/store/postgres/server-facts.js';
 import {
   createPostgresUsageStore,
   type PostgresUsageOptions,
@@ -88,14 +88,14 @@ test('a commit that is answered before it is on disk, and a server of before 15,
     fsync: 'on',
     full_page_writes: 'on',
   };
-  expect(safetyOf([safe])).toBeUndefined();
-  expect(safetyOf([{ ...safe, synchronous_commit: 'remote_apply' }])).toBeUndefined();
-  expect(safetyOf([{ ...safe, synchronous_commit: 'remote_write' }])).toContain(
+  expect(checkSafety([safe])).toBeUndefined();
+  expect(checkSafety([{ ...safe, synchronous_commit: 'remote_apply' }])).toBeUndefined();
+  expect(checkSafety([{ ...safe, synchronous_commit: 'remote_write' }])).toContain(
     'set synchronous_commit = on',
   );
-  expect(safetyOf([{ ...safe, version: 140_011 }])).toBe('PostgreSQL 15 or newer is needed');
-  expect(safetyOf([{ ...safe, is_standby: true }])).toContain('name the primary');
-  expect(safetyOf([])).toBeDefined();
+  expect(checkSafety([{ ...safe, version: 140_011 }])).toBe('PostgreSQL 15 or newer is needed');
+  expect(checkSafety([{ ...safe, is_standby: true }])).toContain('name the primary');
+  expect(checkSafety([])).toBeDefined();
 });
 
 test('a process starts while the server is away, refuses every call, and serves when it is there', async () => {

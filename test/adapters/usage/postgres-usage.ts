@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { parsePostgresUrl } from '../../../adapters/postgres/address.js';
 import { openPostgresUsageStore, type PostgresUsageOptions } from '../../../adapters/store/postgres/usage.js';
-import { textOf } from '../../../adapters/store/postgres/turn-rows.js';
+import { readText } from '../../../adapters/store/postgres/turn-rows.js';
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageHarness } from '../../conformance/usage/suite.js';
@@ -82,7 +82,7 @@ export async function copyOf(server: SharedPostgres, url: string): Promise<reado
     `(SELECT coalesce(json_agg(t), '[]')::text FROM usage.${table} AS t) AS ${table}`;
   const [found] = await server.query(url, `SELECT ${tables.map(rowsOf).join(', ')}`);
   return tables.map((table) => {
-    const rows = textOf(found ?? {}, table).replaceAll("'", "''");
+    const rows = readText(found ?? {}, table).replaceAll("'", "''");
     return `INSERT INTO usage.${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage.${table}, '${rows}')`;
   });
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MemoryRows } from '../../support/memory-rows.js';
-import { joined, withPromise, type Promises } from '../../../core/usage/promises.js';
+import { joinPromises, withPromise, type Promises } from '../../../core/usage/promises.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import type { Turn } from '../../../core/usage/turn.js';
 import { keptPromises } from '../../../core/usage/reservation.js';
@@ -223,7 +223,7 @@ describe('promises', () => {
   const all = (from: number, to: number) => made(from, to).reduce(withPromise, none);
 
   test('of two records of one reservation are all kept, those of the second as the newer ones', () => {
-    const both = joined(all(0, 3), all(2, 6));
+    const both = joinPromises(all(0, 3), all(2, 6));
     expect(both.promises.map(({ digest }) => digest)).toEqual([5, 4, 3, 2, 1, 0].map(aDigest));
     expect(both.folded).toEqual([]);
   });
@@ -233,7 +233,7 @@ describe('promises', () => {
       ...all(0, keptPromises),
       folded: [{ mode: 'ERC20' as const, contract, prefundWei: 5n, validUntil: seconds(1) }],
     };
-    const both = joined(old, all(100, 103));
+    const both = joinPromises(old, all(100, 103));
     expect(both.promises).toHaveLength(keptPromises);
     const { mode, prefundWei, validUntil } = aSignedPromise();
     expect(both.folded).toEqual([old.folded[0], { mode, contract, prefundWei, validUntil }]);

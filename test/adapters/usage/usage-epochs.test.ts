@@ -6,7 +6,7 @@ import type { ChainEpoch } from '../../../adapters/store/kept-epochs.js';
 import { UsageEpochs } from '../../../adapters/store/usage-epochs.js';
 import {
   createMemoryEpochMirror,
-  lossIdOf,
+  findLossId,
   type EpochMirror,
   type UsageEpoch,
 } from '../../../core/usage/epoch.js';
@@ -262,7 +262,7 @@ describe('a loss that the platform accepts', () => {
     store.putBack(before);
     const process = aProcess();
     expect(await process.recover(chainId)).toBe('waiting');
-    return { process, id: lossIdOf(await mirrored())! };
+    return { process, id: findLossId(await mirrored())! };
   }
 
   test('ends at once, in a new epoch', async () => {
@@ -291,7 +291,7 @@ describe('a loss that the platform accepts', () => {
     store.putBack(old);
     const process = aProcess();
     expect(await process.recover(chainId)).toBe('waiting');
-    const accepted = lossIdOf(await mirrored())!;
+    const accepted = findLossId(await mirrored())!;
     store.putBack(whole);
     expect(await process.recover(chainId, accepted)).toBe('intact');
     clock.advance(1);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
-import { mostShown, shownForMs } from '../../../adapters/store/usage-fullness.js';
+import { maxShown, shownForMs } from '../../../adapters/store/usage-fullness.js';
 import { silentLogger } from '../../../core/log.js';
 import { liveCounter } from '../../../core/usage/counter-names.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -144,10 +144,10 @@ describe('limits of whole paymasters that are nearly full are shown by name', ()
 
   test('in bounded number: the others share one value, the fullest', async () => {
     const { reserve, shown } = await opened();
-    for (let index = 0; index < mostShown; index += 1) await reserve(`l-${index}`, { cost: 8 });
+    for (let index = 0; index < maxShown; index += 1) await reserve(`l-${index}`, { cost: 8 });
     for (const cost of [8, 10, 9]) await reserve(`beyond-${cost}`, { cost });
     const lines = await shown();
-    expect(lines).toHaveLength(mostShown + 1);
+    expect(lines).toHaveLength(maxShown + 1);
     expect(lines).toContain(line('other', 1, 'other'));
     await reserve('l-0', { threshold: 100 });
     await reserve('beyond-9', { threshold: 11 });

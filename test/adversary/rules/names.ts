@@ -1,4 +1,4 @@
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import type { ReservationKey } from '../../../core/usage/reservation.js';
 import type { AddressKey } from '../../../core/units/address.js';
@@ -10,7 +10,7 @@ import { paymasters } from './written.js';
 const firstSender = 0x5e00;
 const paymasterNames = new Map(
   paymasters.map(({ organisation, name }) => [
-    paymasterIdOf(organisation as Tenant, name),
+    derivePaymasterId(organisation as Tenant, name),
     `${organisation}/${name}`,
   ]),
 );

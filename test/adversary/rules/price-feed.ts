@@ -4,7 +4,7 @@ import type { Chain } from '../../../core/chain/chain.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import { inDollars, dollarOf } from '../../../core/pricing/native-price.js';
+import { inDollars, toDollarSpec } from '../../../core/pricing/native-price.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { addressOf } from '../../build/configs.js';
@@ -74,7 +74,7 @@ export class PriceFeed {
       chainConfigs: () => [chain],
       timing: { cacheMs: 1 },
     });
-    const dollar = dollarOf(chain.chainId, nativePrice);
+    const dollar = toDollarSpec(chain.chainId, nativePrice);
     return { peek: kept.peek.bind(kept), read: () => kept.get(dollar), stop: () => kept.stop() };
   }
 

@@ -1,7 +1,7 @@
 import { compilePaymaster } from '../../../core/config/compile.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import { budgetIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { deriveBudgetId, derivePolicyId } from '../../../core/config/ids.js';
 import type { Tenant } from '../../../core/config/tenant.js';
 import type { Budget as BudgetSpec } from '../../../core/policy/budget.js';
 import type { CycleStatus, SpendingLimitSpec } from '../../../core/policy/spending-limit/schema.js';
@@ -146,7 +146,10 @@ export class TenantPaymaster {
       limits: [...this.#slots]
         .toSorted(([, a], [, b]) => a.created - b.created)
         .map(([index, { limit, counting }]) => ({ id: this.#idOf(index), limit, counting })),
-      budgets: budgets.map((budget, i) => ({ id: budgetIdOf(this.organisation, budgetNames[i]!), budget })),
+      budgets: budgets.map((budget, i) => ({
+        id: deriveBudgetId(this.organisation, budgetNames[i]!),
+        budget,
+      })),
       isWithoutCampaignAllowed: this.isWithoutCampaignAllowed,
     };
   }
@@ -163,7 +166,7 @@ export class TenantPaymaster {
   }
 
   #idOf(slot: number): string {
-    return policyIdOf(this.organisation, this.#objectName(slot));
+    return derivePolicyId(this.organisation, this.#objectName(slot));
   }
 
   #objectName(slot: number): string {

@@ -5,10 +5,10 @@ import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js'
 import type { Chain } from '../../../core/chain/chain.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { silentLogger } from '../../../core/log.js';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import type { SponsorshipTerms, TokenTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { mostLost } from '../../../core/paymaster/token-payment.js';
+import { maxLost } from '../../../core/paymaster/token-payment.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { plusMs, type Clock, type EpochMs, type EpochSeconds } from '../../../core/units/time.js';
 import { gweiCeil } from '../../../core/units/wei.js';
@@ -169,7 +169,7 @@ export async function followDevChain(
       const terms = await buildTerms(devChain, profile, overrides);
       const { sponsorship: codec } = layouts[layout];
       const promise: SignedPromise = {
-        digest: digestOf(codec.hash(op, terms)),
+        digest: toDigest(codec.hash(op, terms)),
         mode: 'SPONSORED',
         contract: contractOf('SPONSORED'),
         ...(codec.fundingBalanceCall === undefined ? {} : { fundingAddress: terms.fundingAddress }),
@@ -195,7 +195,7 @@ export async function followDevChain(
       const codec = tokenCodecOf(profile);
       const need = codec.need(op, terms.options);
       const promise: SignedPromise = {
-        digest: digestOf(codec.hash(op, terms)),
+        digest: toDigest(codec.hash(op, terms)),
         mode: 'ERC20',
         contract: contractOf('ERC20'),
         // The account of the tokens in our contracts.
@@ -206,7 +206,7 @@ export async function followDevChain(
         prefundWei: need.entryPoint,
         validUntil: terms.validUntil as EpochSeconds,
       };
-      const unsecured = mostLost(codec, op, terms, { need, payer: promise.fundingAddress });
+      const unsecured = maxLost(codec, op, terms, { need, payer: promise.fundingAddress });
       const asked = request(op, promise, { count: 0, spend: 0 }, paymasterId, unsecured);
       if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };

@@ -8,7 +8,7 @@ import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import { addressListOf } from '../../../core/policy/address-list.js';
+import { compileAddressList } from '../../../core/policy/address-list.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { createMemoryEpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { EpochMs } from '../../../core/units/time.js';
@@ -165,7 +165,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
       },
       deletePaymaster: (paymasterId) => configs.deletePaymaster(paymasterId),
       async addressList(addresses) {
-        const { list } = addressListOf(addresses);
+        const { list } = compileAddressList(addresses);
         await configs.putList(list);
         return list.hash;
       },

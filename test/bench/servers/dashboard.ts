@@ -1,5 +1,5 @@
 import { hashCredential } from '../../../core/config/api-key.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { chainId } from '../fixture.js';
@@ -10,7 +10,7 @@ const owner = 'bench';
 
 /** The same config as the operator would make it of a resource of the organisation. */
 export function ownedByConsole(config: PaymasterConfig): PaymasterConfig {
-  return { ...config, namespace: owner, paymasterId: paymasterIdOf(owner, config.objectName) };
+  return { ...config, namespace: owner, paymasterId: derivePaymasterId(owner, config.objectName) };
 }
 
 export async function seedConsole(

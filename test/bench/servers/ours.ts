@@ -13,7 +13,7 @@ import { CallReverted, type Chain, type Chains } from '../../../core/chain/chain
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { silentLogger } from '../../../core/log.js';
 import { tokenAccountCall } from '../../../core/paymaster/abi.js';
-import { trialOf } from '../../../core/paymaster/token-payment.js';
+import { toTrial } from '../../../core/paymaster/token-payment.js';
 import { pass } from '../../../core/refusal.js';
 import { given } from '../../../core/units/given.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -121,7 +121,7 @@ const server = createServer({
   // The bench does not measure the node's part of a simulation, only the signing of its trial.
   payments: {
     async check({ codec, op, terms, sign }) {
-      const trial = trialOf(op, terms);
+      const trial = toTrial(op, terms);
       const item = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
       codec.encode(trial.op, trial.terms, await sign(item));
       codec.maxTokenCharge(op, terms);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { gwei } from '../../../core/units/wei.js';
 import type { TakenStep } from '../../../core/usage/follower-step.js';
 import { itemsPerPart } from '../../../core/usage/step-parts.js';
-import { mostTakenSteps } from '../../../core/usage/taken-step.js';
+import { maxTakenSteps } from '../../../core/usage/taken-step.js';
 import {
   aDigest,
   aHash,
@@ -121,9 +121,9 @@ export function takenStepsConformance(it: Suite): void {
     test('are bounded in number, and the newest stay', async () => {
       await it.store.reserve(ask(1n));
       await it.advance({ settled: [{ key: aKey({ nonce: 1n }), actualCost: gwei(25) }] });
-      for (let i = 0; i < mostTakenSteps; i++) await it.advance();
+      for (let i = 0; i < maxTakenSteps; i++) await it.advance();
       const steps = await it.store.takenSteps(chainId);
-      expect(blocksOf(steps)).toEqual(Array.from({ length: mostTakenSteps }, (_, i) => i + 2));
+      expect(blocksOf(steps)).toEqual(Array.from({ length: maxTakenSteps }, (_, i) => i + 2));
       expect(endings(steps)).toEqual([]);
     });
 

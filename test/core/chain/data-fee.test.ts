@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import {
-  boundedPreVerificationGasOf,
+  boundedPreVerificationGas,
   bundlersGasPrice,
   dataGasOfMore,
   ordinaryDataFee,
   postedTransaction,
-  preVerificationGasOf,
+  bundledPreVerificationGas,
   type DataFee,
 } from '../../../core/chain/data-fee/data-gas.js';
 import { arbitrumFormula, fitsArbitrum } from '../../../core/chain/data-fee/arbitrum/arbitrum.js';
@@ -133,20 +133,20 @@ describe('the transaction that is posted', () => {
 describe('preVerificationGas', () => {
   test('None and Bundler add nothing', () => {
     for (const kind of ['None', 'Bundler'] as const)
-      expect(preVerificationGasOf(bundled, feeOf({ kind }))).toBe(preVerificationGas(op, data));
+      expect(bundledPreVerificationGas(bundled, feeOf({ kind }))).toBe(preVerificationGas(op, data));
   });
 
   test('Factor multiplies our own figure, rounded up', () => {
     const own = preVerificationGas(op, data);
-    expect(preVerificationGasOf(bundled, feeOf({ kind: 'Factor', factor: '2.5' }))).toBe(
+    expect(bundledPreVerificationGas(bundled, feeOf({ kind: 'Factor', factor: '2.5' }))).toBe(
       (own * 5n + 1n) / 2n,
     );
-    expect(preVerificationGasOf(bundled, feeOf({ kind: 'Factor', factor: '1' }))).toBe(own);
+    expect(bundledPreVerificationGas(bundled, feeOf({ kind: 'Factor', factor: '1' }))).toBe(own);
   });
 
   test.each(['OpStack', 'Arbitrum'] as const)('%s follows the price of layer 1', (kind) => {
     const own = preVerificationGas(op, data);
-    const at = (price: bigint): bigint => preVerificationGasOf(bundled, feeOf({ kind }, price));
+    const at = (price: bigint): bigint => bundledPreVerificationGas(bundled, feeOf({ kind }, price));
     const price = kind === 'OpStack' ? 10n ** 16n : 10n ** 9n;
     // The margin of a tenth is on both parts.
     const addedBy = (times: bigint): bigint => at(times * price) - (own * 11n + 9n) / 10n;
@@ -192,9 +192,9 @@ describe('the figure for caps', () => {
   const lying = feeOf({ kind: 'OpStack' }, 10n ** 30n);
 
   test('follows the price, without the margin of an estimate', () => {
-    const followed = boundedPreVerificationGasOf(bundled, dear);
-    expect(followed).toBeLessThan(preVerificationGasOf(bundled, dear));
-    expect(2n * followed).toBeGreaterThan(preVerificationGasOf(bundled, dear));
+    const followed = boundedPreVerificationGas(bundled, dear);
+    expect(followed).toBeLessThan(bundledPreVerificationGas(bundled, dear));
+    expect(2n * followed).toBeGreaterThan(bundledPreVerificationGas(bundled, dear));
   });
 
   test.each([
@@ -205,28 +205,28 @@ describe('the figure for caps', () => {
       coins: 2n * 10n ** 13n,
     },
   ])('never costs more than maxFee: $name', ({ spec, coins }) => {
-    const more = boundedPreVerificationGasOf(bundled, { ...lying, spec }) - preVerificationGas(op, data);
+    const more = boundedPreVerificationGas(bundled, { ...lying, spec }) - preVerificationGas(op, data);
     expect(more * op.maxFeePerGas).toBeLessThanOrEqual(coins);
     expect((more + 1n) * op.maxFeePerGas).toBeGreaterThan(coins);
   });
 
   test('a factor is bounded too', () => {
     const spec: DataFeeSpec = { kind: 'Factor', factor: '1000', maxFee: '0.000001' };
-    const more = boundedPreVerificationGasOf(bundled, feeOf(spec)) - preVerificationGas(op, data);
+    const more = boundedPreVerificationGas(bundled, feeOf(spec)) - preVerificationGas(op, data);
     expect(more).toBe(10n ** 12n / op.maxFeePerGas);
   });
 
   test('a tip does not raise what the data fee costs beyond maxFee', () => {
     const greedy = { ...op, maxFeePerGas: 50n * gwei, maxPriorityFeePerGas: 3n * gwei };
     const more =
-      boundedPreVerificationGasOf({ ...bundled, op: greedy }, lying) - preVerificationGas(greedy, data);
+      boundedPreVerificationGas({ ...bundled, op: greedy }, lying) - preVerificationGas(greedy, data);
     expect(more * greedy.maxFeePerGas).toBeLessThanOrEqual(10n ** 15n);
   });
 
   test('of a signature 2 KiB count, and an authorization does not', () => {
     const signed = (bytes: number) => ({ ...bundled, op: { ...op, signature: ofBytes(bytes) } });
-    const at2KiB = boundedPreVerificationGasOf(signed(2_048), dear);
-    expect(boundedPreVerificationGasOf(signed(20_000), dear)).toBe(at2KiB);
+    const at2KiB = boundedPreVerificationGas(signed(2_048), dear);
+    expect(boundedPreVerificationGas(signed(20_000), dear)).toBe(at2KiB);
     const eip7702Auth = {
       address: op.sender,
       chainId: 1n,
@@ -235,8 +235,8 @@ describe('the figure for caps', () => {
       s: '0x01',
       yParity: 0,
     } as const;
-    expect(boundedPreVerificationGasOf({ ...bundled, op: { ...op, eip7702Auth } }, dear)).toBe(
-      boundedPreVerificationGasOf(bundled, dear),
+    expect(boundedPreVerificationGas({ ...bundled, op: { ...op, eip7702Auth } }, dear)).toBe(
+      boundedPreVerificationGas(bundled, dear),
     );
   });
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 
 const master = new Uint8Array(32).fill(7);
 const owner = { namespace: 'acme', name: 'shop', keyGeneration: 1 };
@@ -39,14 +39,14 @@ describe('an apiKey', () => {
 });
 
 test('a webhook key is 64 hex digits and differs by policy and master key', () => {
-  const key = deriveWebhookKey(master, policyIdOf('acme', 'hook'));
+  const key = deriveWebhookKey(master, derivePolicyId('acme', 'hook'));
   expect(key).toMatch(/^[0-9a-f]{64}$/);
-  expect(deriveWebhookKey(master, policyIdOf('acme', 'hook2'))).not.toBe(key);
-  expect(deriveWebhookKey(new Uint8Array(32), policyIdOf('acme', 'hook'))).not.toBe(key);
+  expect(deriveWebhookKey(master, derivePolicyId('acme', 'hook2'))).not.toBe(key);
+  expect(deriveWebhookKey(new Uint8Array(32), derivePolicyId('acme', 'hook'))).not.toBe(key);
 });
 
 test('ids are UUIDs of version 5 that never change and differ by kind', () => {
   // Pinned: a change of these would orphan every counter and every key that customers hold.
-  expect(paymasterIdOf('acme', 'shop')).toBe('c955cc16-450a-5274-bd92-b5cd46fe4b8b');
-  expect(policyIdOf('acme', 'shop')).toBe('a432e3a0-8f7b-57cb-b72c-e70cdf7b1c5c');
+  expect(derivePaymasterId('acme', 'shop')).toBe('c955cc16-450a-5274-bd92-b5cd46fe4b8b');
+  expect(derivePolicyId('acme', 'shop')).toBe('a432e3a0-8f7b-57cb-b72c-e70cdf7b1c5c');
 });

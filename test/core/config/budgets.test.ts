@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { budgetsFinding, budgetsOn } from '../../../core/config/budgets.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
-import { budgetIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { deriveBudgetId, derivePolicyId } from '../../../core/config/ids.js';
 import { buryPaymaster } from '../../../core/config/tombstone.js';
 import { writeParts } from '../../../core/policy/derived.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
@@ -69,7 +69,7 @@ describe('a budget of an Organisation', () => {
     );
     expect([moved.config.limits, moved.config.memory?.cycles?.map(({ policyId }) => policyId)]).toEqual([
       [],
-      [policyIdOf('acme', aPolicy().metadata.name)],
+      [derivePolicyId('acme', aPolicy().metadata.name)],
     ]);
   });
 
@@ -79,7 +79,7 @@ describe('a budget of an Organisation', () => {
       anOrganisation({ namespace: 'other', budgets: [aBudget()] }),
       anOrganisation({ tenantGeneration: 2, budgets: [aBudget()] }),
     ].map((organisation) => limitsOf(organisation)[0]?.policyId);
-    expect(ids[0]).toBe(budgetIdOf(withBudgets(aBudget()).spec.namespace, 'month'));
+    expect(ids[0]).toBe(deriveBudgetId(withBudgets(aBudget()).spec.namespace, 'month'));
     expect(new Set(ids).size).toBe(3);
   });
 

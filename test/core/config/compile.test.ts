@@ -5,7 +5,7 @@ import { compilePaymaster, holdsItsName } from '../../../core/config/compile.js'
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
 import { fundingMessage } from '../../../core/config/funding.js';
-import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId, derivePolicyId } from '../../../core/config/ids.js';
 import { maxConfigBytes } from '../../../core/config/paymaster-config.js';
 import { parseAddress } from '../../../core/units/address.js';
 import type { PaymasterPolicy } from '../../../core/resources/paymaster-policy.js';
@@ -57,7 +57,7 @@ describe('a paymaster that has all it needs', () => {
   });
 
   test('is served with its contracts and policies, and without any secret', () => {
-    const id = paymasterIdOf('acme', 'shop');
+    const id = derivePaymasterId('acme', 'shop');
     const apiKey = deriveApiKey(new Uint8Array(32).fill(1), {
       namespace: 'acme',
       name: 'shop',
@@ -81,7 +81,7 @@ describe('a paymaster that has all it needs', () => {
       ],
       limits: [
         {
-          policyId: policyIdOf('acme', 'shop-limit'),
+          policyId: derivePolicyId('acme', 'shop-limit'),
           name: 'Daily',
           scope: 'PAYMASTER',
           thresholdType: 'COUNT',
@@ -92,7 +92,7 @@ describe('a paymaster that has all it needs', () => {
       ],
       webhooks: [
         {
-          policyId: policyIdOf('acme', 'shop-hook'),
+          policyId: derivePolicyId('acme', 'shop-hook'),
           name: 'Hook',
           url: 'https://rules.example/check',
           method: 'POST',

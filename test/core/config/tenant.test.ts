@@ -4,7 +4,7 @@ import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import { fundingMessage } from '../../../core/config/funding.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
 import { buryPaymaster } from '../../../core/config/tombstone.js';
 import { parseAddress } from '../../../core/units/address.js';
@@ -28,7 +28,7 @@ describe('a namespace that is given to another tenant', () => {
   const second = compile({ policies, organisation: anOrganisation({ tenantGeneration: 2 }) });
 
   test('serves a paymaster of the same name under other ids, keys and webhook keys', () => {
-    expect(second.config.paymasterId).toBe(paymasterIdOf('acme@2', 'shop'));
+    expect(second.config.paymasterId).toBe(derivePaymasterId('acme@2', 'shop'));
     expect(second.config.paymasterId).not.toBe(first.config.paymasterId);
     expect(second.config.keys[0]?.sha256).not.toBe(first.config.keys[0]?.sha256);
     const [old, now] = [first, second].map(({ config }) => [
@@ -52,7 +52,7 @@ describe('a namespace that is given to another tenant', () => {
   test('has the same identities as ever while the generation is 1, written or not', () => {
     const written = compile({ policies, organisation: anOrganisation({ tenantGeneration: 1 }) });
     expect(written.config).toEqual(first.config);
-    expect(first.config.paymasterId).toBe(paymasterIdOf('acme', 'shop'));
+    expect(first.config.paymasterId).toBe(derivePaymasterId('acme', 'shop'));
     expect(first.status.tenantGeneration).toBeUndefined();
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { rollupUnits, spansOf } from '../../../core/ledger/steps.js';
+import { rollupUnits, listSpans } from '../../../core/ledger/steps.js';
 import { usageSteps } from '../../../core/ledger/query.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { runs } from '../../support/property.js';
@@ -11,7 +11,7 @@ test('the spans of a range cover it once, in whole units, with few minutes and h
   fc.assert(
     fc.property(minutes, minutes, fc.constantFrom(...usageSteps), (a, b, step) => {
       const range = { from: (Math.min(a, b) * 60_000) as EpochMs, to: (Math.max(a, b) * 60_000) as EpochMs };
-      const spans = spansOf(range, step);
+      const spans = listSpans(range, step);
       let end = range.from;
       for (const { unit, from, to } of spans) {
         expect(from).toBe(end);

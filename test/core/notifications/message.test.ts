@@ -3,14 +3,14 @@ import { compare, type Thing } from '../../../core/notifications/compare.js';
 import { formatProblem } from '../../../core/errors.js';
 import { validateResource } from '../../../core/resources/validate.js';
 import { anOrganisation } from '../../build/resources.js';
-import { formats, messageOf, slackText, testMessage } from '../../../core/notifications/message.js';
+import { formats, composeMessage, slackText, testMessage } from '../../../core/notifications/message.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const now = 1_800_000_000_000 as EpochMs;
 
 function messagesOf(things: readonly Thing[]) {
   const { posts } = compare('r', {}, { things, unknown: new Set() }, now);
-  return posts.map((post) => messageOf('acme', now, post));
+  return posts.map((post) => composeMessage('acme', now, post));
 }
 
 function slackOf(title: string, message = ''): string {

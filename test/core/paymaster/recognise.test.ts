@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { MinedUserOperation } from '../../../core/entry-point/handle-ops.js';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import { layoutIds } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { recognise, recogniseAny, type ContractModes } from '../../../core/paymaster/recognise.js';
@@ -33,14 +33,14 @@ describe.each(layoutIds)('sponsorship of %s', (id) => {
         const paymasterAndData = sponsorship.encode(op, terms, signed);
         const readings = recognise(modes, { ...op, paymasterAndData }, terms.chainId);
         expect(readings).toMatchObject([
-          { mode: 'SPONSORED', digest: digestOf(sponsorship.hash(op, terms)) },
+          { mode: 'SPONSORED', digest: toDigest(sponsorship.hash(op, terms)) },
         ]);
       }),
     );
   });
 
   test('is not recognised once a byte before the signature, or a field of the operation, is another one', () => {
-    const digest = digestOf(sponsorship.hash(anExampleOperation, exampleTerms));
+    const digest = toDigest(sponsorship.hash(anExampleOperation, exampleTerms));
     const data = sponsorship.encode(anExampleOperation, exampleTerms, signature);
     const signatureAt = data.indexOf('07'.repeat(65)) / 2 - 1;
     const digestOfData = (paymasterAndData: Hex, change = {}, chainId = exampleTerms.chainId) =>
@@ -68,7 +68,7 @@ describe.each(layoutIds)('sponsorship of %s', (id) => {
       readingDigests(
         recognise(modes, { ...anExampleOperation, paymasterAndData: padded }, exampleTerms.chainId),
       ),
-    ).toEqual([digestOf(sponsorship.hash(anExampleOperation, exampleTerms))]);
+    ).toEqual([toDigest(sponsorship.hash(anExampleOperation, exampleTerms))]);
   });
 
   test('is nothing in bytes that are cut off', () => {
@@ -86,14 +86,14 @@ describe.each(tokenLayoutIds)('token payment of %s', (id) => {
       fc.property(anyOperation, anyTokenTerms, anySignature, (op, terms, signed) => {
         const paymasterAndData = token.encode(op, terms, signed);
         expect(recognise(modes, { ...op, paymasterAndData }, terms.chainId)).toMatchObject([
-          { mode: 'ERC20', digest: digestOf(token.hash(op, terms)) },
+          { mode: 'ERC20', digest: toDigest(token.hash(op, terms)) },
         ]);
       }),
     );
   });
 
   test('is not recognised once a byte before the signature is another one', () => {
-    const digest = digestOf(token.hash(anExampleOperation, exampleTokenTerms));
+    const digest = toDigest(token.hash(anExampleOperation, exampleTokenTerms));
     const data = token.encode(anExampleOperation, exampleTokenTerms, signature);
     const signatureAt = data.indexOf('07'.repeat(65)) / 2 - 1;
     for (let at = 0; at < signatureAt; at++) {
@@ -171,7 +171,7 @@ describe.each(layoutIds)('any terms of %s', (id) => {
         const decoded = sponsorship.decode(data);
         expect([decoded.validUntil, decoded.validAfter]).toEqual([terms.validUntil, terms.validAfter]);
         if (decoded.fundingAddress !== undefined) expect(decoded.fundingAddress).toBe(terms.fundingAddress);
-        const want = { mode: 'SPONSORED', digest: digestOf(sponsorship.hash(op, terms)) };
+        const want = { mode: 'SPONSORED', digest: toDigest(sponsorship.hash(op, terms)) };
         for (const modes of [...shared, [{ sponsorship }], [{ sponsorship, acceptsUnsigned: true }]])
           expect(readingsOf(modes, mined)).toEqual([want]);
         expect(recogniseAny(everyLayout, mined, chainId)).toContainEqual(expect.objectContaining(want));
@@ -192,7 +192,7 @@ describe.each(layoutIds)('any terms of %s', (id) => {
             terms.validAfter,
             terms.token,
           ]);
-          const want = { mode: 'ERC20', digest: digestOf(token.hash(op, terms)) };
+          const want = { mode: 'ERC20', digest: toDigest(token.hash(op, terms)) };
           for (const modes of [...shared, [{ token }], [{ token, acceptsUnsigned: true }]])
             expect(readingsOf(modes, mined)).toEqual([want]);
           expect(recogniseAny(everyLayout, mined, chainId)).toContainEqual(expect.objectContaining(want));
@@ -215,7 +215,7 @@ test.each([...sponsoredVectors(), ...tokenVectors()])(
   ({ layout, vector }) => {
     const op = { ...operationOf(vector), paymasterAndData: vector.paymasterAndData };
     const readings = readingDigests(recognise([layouts[layout]], op, vector.chainId));
-    expect(readings).toContain(digestOf(hexToBytes(vector.hash)));
+    expect(readings).toContain(toDigest(hexToBytes(vector.hash)));
   },
 );
 

@@ -4,7 +4,7 @@ import {
   hashedPaymasterAndData,
   paymasterSignatureMagic,
 } from '../../../core/entry-point/paymaster-signature.js';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import { layoutIds } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { recognise } from '../../../core/paymaster/recognise.js';
@@ -44,7 +44,7 @@ describe.each(readers)('a sponsorship of %s with its signature in the tail', (id
         expect(signatureFromTail(paymasterAndData)).toBe(ordinary);
         expect(sponsorship.decode(paymasterAndData)).toEqual(sponsorship.decode(ordinary));
         expect(recognise(modes, { ...op, paymasterAndData }, terms.chainId)).toMatchObject([
-          { mode: 'SPONSORED', digest: digestOf(sponsorship.hash(op, terms)) },
+          { mode: 'SPONSORED', digest: toDigest(sponsorship.hash(op, terms)) },
         ]);
       }),
     );
@@ -62,7 +62,7 @@ describe.each(readers)('a sponsorship of %s with its signature in the tail', (id
     const signature = stubSignature();
     const ordinary = sponsorship.encode(anExampleOperation, exampleTerms, signature);
     const unsigned = ordinary.slice(0, -2 * signature.length);
-    const promised = digestOf(sponsorship.hash(anExampleOperation, exampleTerms));
+    const promised = toDigest(sponsorship.hash(anExampleOperation, exampleTerms));
     const magic = paymasterSignatureMagic.slice(2);
     for (const behind of [
       '',
@@ -109,7 +109,7 @@ test.each(inTokens)('a token payment of %s has the same terms and the same promi
       const { exchangeRate, validUntil, validAfter } = decoded;
       expect(token!.encode(op, { ...terms, exchangeRate, validUntil, validAfter }, signature)).toBe(ordinary);
       expect(recognise([layouts[id]], { ...op, paymasterAndData }, terms.chainId)).toMatchObject([
-        { mode: 'ERC20', digest: digestOf(token!.hash(op, terms)) },
+        { mode: 'ERC20', digest: toDigest(token!.hash(op, terms)) },
       ]);
     }),
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   decidePayment,
   limitsWithPayment,
-  trialOf,
+  toTrial,
   withApproval,
   type ObservedPayment,
 } from '../../../core/paymaster/token-payment.js';
@@ -132,7 +132,7 @@ describe('deciding on a simulated payment', () => {
 });
 
 test('a trial pays the most per gas, in a window that closed in 1970, and is otherwise the operation', () => {
-  const trial = trialOf(anExampleOperation, terms);
+  const trial = toTrial(anExampleOperation, terms);
   expect(trial.op).toEqual({ ...anExampleOperation, maxPriorityFeePerGas: anExampleOperation.maxFeePerGas });
   expect(trial.terms).toEqual({ ...terms, validUntil: 1, validAfter: 0 });
 });

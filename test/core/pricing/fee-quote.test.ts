@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseUnits } from 'viem';
 import { quoteLifeSeconds, renderFeeQuote, roundUpToNumber } from '../../../core/pricing/fee-quote.js';
-import { markupOf } from '../../../core/pricing/rate.js';
+import { parseMarkup } from '../../../core/pricing/rate.js';
 import type { EpochSeconds } from '../../../core/units/time.js';
 import { aServedToken } from '../../build/prices.js';
 import { divideUp } from '../../../core/units/wei.js';
@@ -140,7 +140,7 @@ describe('a premium', () => {
     fc.assert(
       fc.property(premium, (tenThousandths) => {
         const text = `${Math.floor(tenThousandths / 10_000)}.${String(tenThousandths % 10_000).padStart(4, '0')}`;
-        expect(markupOf(text)).toBe(1_000_000n + BigInt(tenThousandths));
+        expect(parseMarkup(text)).toBe(1_000_000n + BigInt(tenThousandths));
       }),
     );
   });
@@ -152,11 +152,11 @@ describe('a premium', () => {
     { text: '100', markup: 2_000_000n },
     { text: undefined, markup: 1_000_000n },
   ])('$text is a markup of $markup', ({ text, markup }) => {
-    expect(markupOf(text)).toBe(markup);
+    expect(parseMarkup(text)).toBe(markup);
   });
 
   test.each(['-1', '1e2', '13%', '', '0.00001'])('%j is not a premium', (text) => {
-    expect(() => markupOf(text)).toThrow(RangeError);
+    expect(() => parseMarkup(text)).toThrow(RangeError);
   });
 
   test('divides upwards', () => {

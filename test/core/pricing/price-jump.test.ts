@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PriceBounds } from '../../../core/pricing/fee-token-spec.js';
 import { inDollars } from '../../../core/pricing/native-price.js';
-import { laterOf, leastRate, refusedJump, type PriceReference } from '../../../core/pricing/price-jump.js';
+import { laterOf, minRate, refusedJump, type PriceReference } from '../../../core/pricing/price-jump.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const hourMs = 3_600_000;
@@ -10,7 +10,7 @@ const start = Date.UTC(2026, 0, 1) as EpochMs;
 const at = (hours: number) => (start + hours * hourMs) as EpochMs;
 const last: PriceReference = { rate: 3_000n, acceptedAt: start };
 const least = (hours: number, bounds: PriceBounds = {}, of: PriceReference | undefined = last) =>
-  leastRate(bounds, of, at(hours));
+  minRate(bounds, of, at(hours));
 
 describe('the least price that is accepted', () => {
   test('is half of the last one, and half of that again for each of the first three whole hours', () => {
@@ -32,8 +32,8 @@ describe('the least price that is accepted', () => {
     expect(least(1, { maxFallPercent: 10 })).toBe(2_430n);
     expect(least(0, { maxFallPercent: 100 })).toBe(0n);
     expect(least(9, { floor: '1000' })).toBe(1_000n);
-    expect(leastRate({ floor: '1000' }, undefined, start)).toBe(1_000n);
-    expect(leastRate({}, undefined, start)).toBe(0n);
+    expect(minRate({ floor: '1000' }, undefined, start)).toBe(1_000n);
+    expect(minRate({}, undefined, start)).toBe(0n);
   });
 
   test('does not count what was accepted before a person confirmed a fall, which nobody can do for the future', () => {

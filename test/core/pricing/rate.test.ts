@@ -2,13 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseNumberText, ratioUp, scaleUp, type Decimal } from '../../../core/pricing/decimal.js';
 import type { PriceAnswer } from '../../../core/pricing/price-source.js';
-import { maxRate, priceOf, type Quoted } from '../../../core/pricing/rate.js';
+import { maxRate, computePrice, type Quoted } from '../../../core/pricing/rate.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const at = 1_700_000_000_000 as EpochMs;
 const dollars = (cents: bigint): Decimal => ({ value: cents, decimals: 2 });
 const rateOf = (quoted: Quoted, decimals: number): PriceAnswer =>
-  priceOf({ source: 'test', quoted, observedAt: at }, decimals);
+  computePrice({ source: 'test', quoted, observedAt: at }, decimals);
 const rate = (answer: PriceAnswer): bigint | string =>
   answer.ok ? answer.price.rate : answer.refusal.reason;
 
@@ -114,9 +114,9 @@ describe('the rate of a token', () => {
 
   test('comes with dollars of 18 decimals where the source knows them', () => {
     const quoted: Quoted = { native: dollars(300_000n) };
-    const answer = priceOf({ source: 'test', quoted, usd: dollars(300_025n), observedAt: at }, 6);
+    const answer = computePrice({ source: 'test', quoted, usd: dollars(300_025n), observedAt: at }, 6);
     expect(answer).toMatchObject({ price: { usdPerNative: 3_000_250_000_000_000_000_000n } });
-    expect(priceOf({ source: 'test', quoted, usd: dollars(0n), observedAt: at }, 6)).toMatchObject({
+    expect(computePrice({ source: 'test', quoted, usd: dollars(0n), observedAt: at }, 6)).toMatchObject({
       refusal: { reason: 'OUT_OF_RANGE' },
     });
   });

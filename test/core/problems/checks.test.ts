@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { conditionReasons } from '../../../core/meta/condition-reasons.js';
-import { remedyOf } from '../../../core/meta/condition-remedies.js';
+import { conditionRemedy } from '../../../core/meta/condition-remedies.js';
 import { remedyOfCheck, type Check } from '../../../core/problems/check.js';
-import { checkIds, checks, runbookOf } from '../../../core/problems/checks.js';
+import { checkIds, checks, runbookLink } from '../../../core/problems/checks.js';
 import { checkOfCondition } from '../../../core/problems/problems.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
@@ -41,7 +41,7 @@ describe('the table of checks', () => {
   test('has every reason about which something is to be done, once', () => {
     const withRemedy = Object.entries(conditionReasons).flatMap(([type, reasons]) =>
       Object.keys(reasons)
-        .filter((reason) => remedyOf(`${type}/${reason}`) !== undefined)
+        .filter((reason) => conditionRemedy(`${type}/${reason}`) !== undefined)
         .map((reason) => `${type}/${reason}`),
     );
     expect([...shown, ...sums].toSorted()).toEqual(withRemedy.toSorted());
@@ -60,7 +60,7 @@ describe('the table of checks', () => {
   const alerts = [...read('charts/paymaster-operator/files/alerts.yaml').matchAll(/^- alert: (\w+)$/gm)];
 
   test.each(rows)('$id has its row in the runbooks, and its alert exists with a section', ({ id, alert }) => {
-    expect(runbookOf(id)).toBe(`docs/runbooks.md#${id}`);
+    expect(runbookLink(id)).toBe(`docs/runbooks.md#${id}`);
     expect(runbooks).toContain(`<a id="${id}"></a>`);
     if (alert === undefined) return;
     expect(alerts.map(([, name]) => name)).toContain(alert);

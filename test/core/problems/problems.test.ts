@@ -4,7 +4,7 @@ import {
   createLimited,
   inOrder,
   problemsAmong,
-  problemsOf,
+  listProblems,
   readinessProblem,
   withoutOrganisation,
   shadowProblems,
@@ -37,7 +37,7 @@ const found = (objects: readonly AnyResource[]) => problemsAmong(objects, now).m
 
 describe('what a status says', () => {
   test('is a problem of its check, for the platform with the message, and with a remedy', () => {
-    expect(problemsOf(chain, around)).toMatchObject([
+    expect(listProblems(chain, around)).toMatchObject([
       {
         check: 'chain-away',
         severity: 'critical',
@@ -57,7 +57,7 @@ describe('what a status says', () => {
 
   test('is shown to an organisation for the versions that it uses, without a message about the platform', () => {
     const uses = new Map([[31337, new Set(['1.1.0'])]]);
-    const seen = problemsOf(chain, { ...around, uses });
+    const seen = listProblems(chain, { ...around, uses });
     expect(seen.map(({ check }) => check)).toEqual(['chain-away', 'stake-missing']);
     expect(seen[0]).toMatchObject({
       message: 'No RPC URL answers.',

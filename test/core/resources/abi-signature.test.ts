@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { FunctionFragment, ParamType } from 'ethers';
 import fc from 'fast-check';
 import { canonicalSignature } from '../../../core/resources/abi-signature.js';
-import { parseAbi, selectorsOf } from '../../../core/resources/abi.js';
+import { parseAbi, listSelectors } from '../../../core/resources/abi.js';
 
 describe('a signature', () => {
   test.each([
@@ -57,7 +57,7 @@ describe('a signature', () => {
   test('that is too deep or too long is reported by place, with what is read', () => {
     const abi = parseAbi('[{"type":"function","name":"f","inputs":[]}]');
     const deep = `f(${'('.repeat(17)}${')'.repeat(17)})`;
-    expect(selectorsOf(abi, ['f', deep]).problems).toEqual([
+    expect(listSelectors(abi, ['f', deep]).problems).toEqual([
       {
         field: 'whitelistedMethods[1]',
         expected:

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { invalidInput, isDomainError } from '../../../core/errors.js';
 import {
   maxFunctions,
-  methodsOf,
+  listMethods,
   parseAbi,
   readMethods,
   readMethodsInParts,
-  selectorsOf,
+  listSelectors,
 } from '../../../core/resources/abi.js';
 
 const fn = (name: string, types: readonly string[], stateMutability = 'nonpayable'): unknown => ({
@@ -34,7 +34,7 @@ const token = parseAbi(
 
 describe('methods of a contract', () => {
   test('are its state-changing functions, each once, in the order of the ABI', () => {
-    expect(methodsOf(token)).toEqual(['mint', 'transfer', 'deposit']);
+    expect(listMethods(token)).toEqual(['mint', 'transfer', 'deposit']);
   });
 
   test('of an old compiler are told from views by `constant`', () => {
@@ -45,11 +45,11 @@ describe('methods of a contract', () => {
         { name: 'run', inputs: [] },
       ]),
     );
-    expect(methodsOf(abi)).toEqual(['set', 'run']);
+    expect(listMethods(abi)).toEqual(['set', 'run']);
   });
 
   test('of an empty ABI are an empty list', () => {
-    expect(methodsOf(parseAbi('[]'))).toEqual([]);
+    expect(listMethods(parseAbi('[]'))).toEqual([]);
   });
 });
 
@@ -70,11 +70,11 @@ describe('a whitelist', () => {
     { name: 'a view that is named is accepted', methods: ['balanceOf'], want: ['0x70a08231'] },
     { name: 'none means none', methods: [], want: [] },
   ])('$name', ({ methods, want }) => {
-    expect(selectorsOf(token, methods)).toEqual({ selectors: want, problems: [] });
+    expect(listSelectors(token, methods)).toEqual({ selectors: want, problems: [] });
   });
 
   test('names each method that the ABI lacks, and those that it has', () => {
-    expect(selectorsOf(token, ['mint', 'burn', 'mint(bytes32)', 'x(']).problems).toEqual([
+    expect(listSelectors(token, ['mint', 'burn', 'mint(bytes32)', 'x(']).problems).toEqual([
       {
         field: 'whitelistedMethods[1]',
         expected: 'a method of the ABI (mint, transfer, deposit)',
@@ -105,21 +105,21 @@ describe('a whitelist', () => {
       ]),
     );
     expect(abi.functions[0]?.signature).toBe('run((address)[])');
-    expect(selectorsOf(abi, ['run((address)[])']).problems).toEqual([]);
+    expect(listSelectors(abi, ['run((address)[])']).problems).toEqual([]);
   });
 });
 
 describe('messages stay short enough for a condition', () => {
   test('however many methods an ABI lacks, the first ten are named', () => {
     const lacking = Array.from({ length: 1000 }, (_, index) => `missing${index}`);
-    const { problems } = selectorsOf(token, lacking);
+    const { problems } = listSelectors(token, lacking);
     expect(problems.map(({ value }) => value)).toEqual(lacking.slice(0, 10).map((name) => `"${name}"`));
   });
 
   test('however long the names are that it has', () => {
     const names = Array.from({ length: 40 }, (_, index) => `m${index}${'x'.repeat(500)}`);
     const abi = parseAbi(JSON.stringify(names.map((name) => fn(name, []))));
-    const { problems } = selectorsOf(
+    const { problems } = listSelectors(
       abi,
       Array.from({ length: 20 }, (_, index) => `missing${index}`),
     );

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ownedFields, ownersOf } from '../../../core/resources/managed-fields.js';
+import { ownedFields, listOwners } from '../../../core/resources/managed-fields.js';
 import { apiVersion, type FieldsV1, type ManagedFields } from '../../../core/meta/meta.js';
 import { aPaymaster } from '../../build/resources.js';
 
@@ -51,11 +51,11 @@ test('a manager without fields owns nothing', () => {
 });
 
 test('owners of a field are those of it, of a part of it, or of the whole it is part of, and say how they wrote', () => {
-  expect(ownersOf(paymaster, 'spec.suspended')).toEqual([
+  expect(listOwners(paymaster, 'spec.suspended')).toEqual([
     { manager: 'git', operation: 'Update' },
     { manager: 'kubectl-edit', operation: 'Update' },
   ]);
-  expect(ownersOf(paymaster, 'spec.gas').map(({ manager }) => manager)).toEqual(['git', 'ui']);
-  expect(ownersOf(paymaster, 'spec.gas.maxFeePerGas').map(({ manager }) => manager)).toEqual(['ui']);
-  expect(ownersOf(paymaster, 'spec.version')).toEqual([]);
+  expect(listOwners(paymaster, 'spec.gas').map(({ manager }) => manager)).toEqual(['git', 'ui']);
+  expect(listOwners(paymaster, 'spec.gas.maxFeePerGas').map(({ manager }) => manager)).toEqual(['ui']);
+  expect(listOwners(paymaster, 'spec.version')).toEqual([]);
 });

@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import {
   fromFieldsV1,
   getAt,
-  leavesOf,
+  listLeaves,
   pathKey,
   pathOfKey,
   toFieldsV1,
   type Tree,
 } from '../../../core/meta/field-tree.js';
 import type { ManagedFields } from '../../../core/meta/meta.js';
-import { type ApplyOutcome, applyFields, pathsOf } from '../../../core/meta/server-side-apply.js';
+import { type ApplyOutcome, applyFields, listPaths } from '../../../core/meta/server-side-apply.js';
 import { isObject } from '../../../core/schema/json-value.js';
 
 type State = { readonly live: Tree; readonly managedFields: readonly ManagedFields[] };
@@ -24,7 +24,7 @@ function apply(state: State, manager: string, fields: Tree, force = false): Appl
 function owns(state: State, manager: string): string[] {
   return state.managedFields
     .filter((entry) => entry.manager === manager)
-    .flatMap(pathsOf)
+    .flatMap(listPaths)
     .map((key) => pathOfKey(key).join('.'))
     .sort();
 }
@@ -119,7 +119,7 @@ describe('whatever managers apply, in any order', () => {
             continue;
           }
           state = outcome;
-          const leaves = leavesOf(wanted).map(({ path, value }) => ({ path, value, key: path.join('.') }));
+          const leaves = listLeaves(wanted).map(({ path, value }) => ({ path, value, key: path.join('.') }));
 
           // The manager owns exactly what it asked for, and the object says so.
           expect(owns(state, manager)).toEqual(leaves.map(({ key }) => key).sort());
@@ -138,7 +138,7 @@ describe('whatever managers apply, in any order', () => {
 
           // Every leaf of the object has an owner, and every owned field is in the object.
           const owned = ['git', 'ui', 'ops'].flatMap((name) => owns(state, name));
-          for (const { path } of leavesOf(state.live)) expect(owned).toContain(path.join('.'));
+          for (const { path } of listLeaves(state.live)) expect(owned).toContain(path.join('.'));
           for (const key of owned) expect(getAt(state.live, key.split('.'))).not.toBeUndefined();
 
           // Applying the same again changes nothing, byte for byte.

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { thresholdProblem } from '../../../core/policy/spending-limit/threshold.js';
 import { parseDecimal } from '../../../core/units/wei.js';
-import { formatAmount, isFull, parseThreshold, unitNames, unitOf } from '../../../core/usage/units.js';
+import { formatAmount, isFull, parseThreshold, unitNames, unitRow } from '../../../core/usage/units.js';
 
 const most = BigInt(Number.MAX_SAFE_INTEGER);
 const someUsd = 3_123_450_000_000_000_000_000n;
@@ -10,7 +10,7 @@ const prices = fc.bigInt({ min: 0n, max: 10n ** 30n });
 const weis = fc.bigInt({ min: 0n, max: 10n ** 40n });
 
 describe.each(unitNames)('%s', (unit) => {
-  const row = unitOf(unit);
+  const row = unitRow(unit);
   const take = (wei: bigint, usdPerNative = someUsd) => row.take({ wei, usdPerNative })!;
 
   test('takes a whole number that counters can hold, and no less for a higher cost', () => {
@@ -70,13 +70,13 @@ describe.each(unitNames)('%s', (unit) => {
 });
 
 test('a counted operation stays counted whatever it cost, an amount settles to the actual cost', () => {
-  expect(unitOf('COUNT').spent({ cost: 1 }, 0)).toBe(1);
-  expect(unitOf('NATIVE_ASSET').spent({ cost: 900 }, 41)).toBe(41);
-  expect(unitOf('NATIVE_ASSET').spent({ cost: 900 }, 901)).toBe(900);
+  expect(unitRow('COUNT').spent({ cost: 1 }, 0)).toBe(1);
+  expect(unitRow('NATIVE_ASSET').spent({ cost: 900 }, 41)).toBe(41);
+  expect(unitRow('NATIVE_ASSET').spent({ cost: 900 }, 901)).toBe(900);
 });
 
 describe('dollars', () => {
-  const { take, spent } = unitOf('USD');
+  const { take, spent } = unitRow('USD');
   const ether = 10n ** 18n;
   const gwei = 10n ** 9n;
 

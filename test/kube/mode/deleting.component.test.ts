@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isStatus } from '../../../adapters/kube/api-error.js';
 import type { KubeTransport } from '../../../adapters/kube/transport.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { group, version } from '../../../core/meta/meta.js';
 import { kindNames, type Kind } from '../../../core/resources/kinds.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
@@ -53,7 +53,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => stop?.(), 60_000);
 
-const paymaster = async () => (await configs.getPaymaster(paymasterIdOf(namespace, 'shop')))?.config;
+const paymaster = async () => (await configs.getPaymaster(derivePaymasterId(namespace, 'shop')))?.config;
 const keyOf = (kind: Kind, name: string) =>
   kindNames[kind].scope === 'Namespaced' ? { namespace, name } : { name };
 const make = (kind: Kind, name: string, spec: object) =>

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { hashCredential } from '../../../core/config/api-key.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
@@ -38,7 +38,7 @@ let replica: DashboardHost;
 let lastSeen: LastSeen;
 let shop: string;
 beforeAll(async () => {
-  shop = paymasterIdOf('acme', 'shop');
+  shop = derivePaymasterId('acme', 'shop');
   await ledger.append(reservationOf(aDecision('acme', at('2026-01-31T12:00:00Z'), { paymasterId: shop })));
   const made = await host.call('POST', '/paymaster', {
     token: acmeToken,

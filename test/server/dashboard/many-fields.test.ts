@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { applyFields, type ApplyOutcome } from '../../../core/meta/server-side-apply.js';
 import { ownedFields } from '../../../core/resources/managed-fields.js';
-import { editOf, manifestFields, writtenOf, type Written } from '../../../server/dashboard/manage/edit.js';
+import {
+  composeEdit,
+  manifestFields,
+  toWritten,
+  type Written,
+} from '../../../server/dashboard/manage/edit.js';
 import { aPaymaster } from '../../build/resources.js';
 import { growthOf, mostGrowth } from '../../support/work.js';
 
@@ -55,23 +60,23 @@ test.each([
     name: 'changed through the dashboard',
     run: (count: number) => {
       const object = objectWith(count);
-      const next: Written = { ...writtenOf(object), labels: labelsOf(count, 'two') };
-      return () => editOf<'Paymaster'>(object, ownedFields(object, manager), next, manager);
+      const next: Written = { ...toWritten(object), labels: labelsOf(count, 'two') };
+      return () => composeEdit<'Paymaster'>(object, ownedFields(object, manager), next, manager);
     },
   },
   {
     name: 'removed through the dashboard',
     run: (count: number) => {
       const object = objectWith(count);
-      const next: Written = { ...writtenOf(object), labels: {} };
-      return () => editOf<'Paymaster'>(object, ownedFields(object, manager), next, manager);
+      const next: Written = { ...toWritten(object), labels: {} };
+      return () => composeEdit<'Paymaster'>(object, ownedFields(object, manager), next, manager);
     },
   },
   {
     name: 'written as the manifest of their owner',
     run: (count: number) => {
       const object = objectWith(count);
-      return () => manifestFields(object, writtenOf(object), 'somebody');
+      return () => manifestFields(object, toWritten(object), 'somebody');
     },
   },
 ])('labels that are $name', ({ run }) => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { NotificationClient } from '../../../adapters/notifications/notification-client.js';
 import { createStops } from '../../../adapters/process/stops.js';
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
-import { paymasterIdOf } from '../../../core/config/ids.js';
+import { derivePaymasterId } from '../../../core/config/ids.js';
 import { tenantOfOrganisation } from '../../../core/config/tenant.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
@@ -102,7 +102,7 @@ function anInstallation(organisation = anOrganisation({ notifications: receivers
   const withLimits = (paymasters: number, each: number): void => {
     state.objects = Array.from({ length: paymasters }, (_, i) => aPaymaster({ meta: { name: `p${i}` } }));
     for (const { metadata } of state.objects)
-      state.configs.set(paymasterIdOf(tenant, metadata.name), {
+      state.configs.set(derivePaymasterId(tenant, metadata.name), {
         objectName: metadata.name,
         limits: Array.from({ length: each }, (_, i) =>
           aLimitConfig({ policyId: `${metadata.name}-${i}`, threshold: '100' }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Reading } from '../../../core/paymaster/recognise.js';
 import type { Reservation } from '../../../core/usage/reservation.js';
-import { attribute, candidatesOf, type Evidence } from '../../../server/follower/attribution.js';
+import { attribute, listCandidates, type Evidence } from '../../../server/follower/attribution.js';
 import { hashPair } from '../../../core/usage/operation-hashes.js';
 import { aDigest, anAddress, aNeed, funding } from '../../conformance/usage-requests.js';
 import { aMined, aReservation, otherFunding } from './mined-operations.js';
@@ -225,7 +225,7 @@ test.each<Case>([
   },
 ])('$name', ({ reservations, evidence = {}, cost = gwei, want }) => {
   const operation = aMined({ actualGasCost: cost });
-  const found = attribute(operation, candidatesOf(operation, reservations), {
+  const found = attribute(operation, listCandidates(operation, reservations), {
     bytes: { outcome: 'unreadable' },
     ...evidence,
   });
@@ -235,6 +235,6 @@ test.each<Case>([
 describe('old data', () => {
   test('a reservation without a single promise is recognised by its folded promises', () => {
     const old = aReservation('a', { promises: [], folded: [older('SPONSORED')] });
-    expect(candidatesOf(aMined(), [old])).toMatchObject([{ mode: 'SPONSORED', prefundWei: 10n * gwei }]);
+    expect(listCandidates(aMined(), [old])).toMatchObject([{ mode: 'SPONSORED', prefundWei: 10n * gwei }]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { continuityOf } from '../../../server/follower/continuity.js';
+import { checkContinuity } from '../../../server/follower/continuity.js';
 import { History } from '../../../server/follower/history.js';
 import { chainId, seconds } from '../../conformance/usage-requests.js';
 import { drawnIn, walked } from '../../support/drawn-states.js';
@@ -29,7 +29,7 @@ async function stateOf({ chain, usage }: Followed): Promise<string> {
   history.load(await usage.takenSteps(chainId));
   const points = history.points();
   const head = (await chain.block('latest'))!;
-  const state = await continuityOf(chain, cursor, head, points);
+  const state = await checkContinuity(chain, cursor, head, points);
   if (state !== 'broken') return state;
   for (const { blockNumber, blockHash } of points)
     if ((await chain.block(blockNumber))?.hash === blockHash) return 'broken';

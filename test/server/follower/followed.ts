@@ -1,7 +1,7 @@
 import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { silentLogger, type Logger } from '../../../core/log.js';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import type { LayoutId } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { parseAddress, type AddressKey } from '../../../core/units/address.js';
@@ -267,11 +267,11 @@ export function signedBytes(
   const signature = new Uint8Array(65).fill(1);
   if (mode === 'SPONSORED')
     return {
-      digest: digestOf(sponsorship.hash(op, sponsored)),
+      digest: toDigest(sponsorship.hash(op, sponsored)),
       input: handleOpsInput('0.6', op, sponsorship.encode(op, sponsored, signature)),
     };
   return {
-    digest: digestOf(token!.hash(op, paid)),
+    digest: toDigest(token!.hash(op, paid)),
     input: handleOpsInput('0.6', op, token!.encode(op, paid, signature)),
   };
 }

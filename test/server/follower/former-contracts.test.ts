@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import { entryPoints } from '../../../core/entry-point/address.js';
 import { layoutIds, type LayoutId } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
@@ -151,5 +151,5 @@ function mined(layout: LayoutId, mode: Mode, variant: number): SignedBytes {
   // Contracts of the layout vendor 2.x refuse appended bytes.
   const padded: Hex = layout === 'vendor-2.x' ? data : `${data}00ff`;
   const form = entryPointVersion === '0.6' ? '0.6' : '0.7';
-  return { digest: digestOf(hash), input: handleOpsInput(form, op, padded) };
+  return { digest: toDigest(hash), input: handleOpsInput(form, op, padded) };
 }

@@ -3,8 +3,8 @@ import { depositedTopic, withdrawnTopic } from '../../../core/entry-point/deposi
 import { userOperationEventTopic } from '../../../core/entry-point/user-operation-event.js';
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { asEntries } from '../../../core/ledger/ledger.js';
-import { pricesOf } from '../../../core/ledger/prices.js';
-import { statementOf, type AccountStatement } from '../../../core/ledger/statement.js';
+import { createPrices } from '../../../core/ledger/prices.js';
+import { createStatement, type AccountStatement } from '../../../core/ledger/statement.js';
 import { endOf } from '../../../core/ledger/steps.js';
 import type { AccountId } from '../../../core/usage/reservation.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
@@ -66,7 +66,7 @@ export async function aRecorded(config?: ChainConfig) {
       const accounts = [{ chainId, contract: of, fundingAddress }];
       const [facts] = await ledger.statement({ accounts, from, to });
       const isOwn = ({ organisation }: { readonly organisation: string }) => organisation === 'acme';
-      return statementOf(facts!, { to, now: to, prices: pricesOf([]), isOwn });
+      return createStatement(facts!, { to, now: to, prices: createPrices([]), isOwn });
     },
 
     /** Promises an operation, for `cost` gwei at most, and answers it as mined. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { digestOf } from '../../../core/paymaster/digest.js';
+import { toDigest } from '../../../core/paymaster/digest.js';
 import { layoutIds, type LayoutId, type TokenTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { parseAddress } from '../../../core/units/address.js';
@@ -89,5 +89,5 @@ function mined(layout: LayoutId, signed: TokenTerms): SignedBytes {
   const op = { ...anExampleOperation, sender, nonce: 0n };
   const data = token!.encode(op, signed, new Uint8Array(65).fill(1));
   const form = entryPointVersion === '0.6' ? '0.6' : '0.7';
-  return { digest: digestOf(token!.hash(op, signed)), input: handleOpsInput(form, op, data) };
+  return { digest: toDigest(token!.hash(op, signed)), input: handleOpsInput(form, op, data) };
 }

@@ -6,7 +6,7 @@ import type { Reservation } from '../../../core/usage/reservation.js';
 import type { MinedOperation } from '../../../server/follower/mined.js';
 import {
   reversals,
-  settlementsOf,
+  listSettlements,
   withRecord,
   type RecordContext,
   type StepEnds,
@@ -73,7 +73,7 @@ const settled = (reservation: Reservation, operation = mined(reservation)) => ({
 });
 
 function recordsOf(ends: Partial<StepEnds>) {
-  return [...settlementsOf({ ...nothing, ...ends }, context).values()];
+  return [...listSettlements({ ...nothing, ...ends }, context).values()];
 }
 
 test('a mined operation is recorded with every wei, where it was mined, and what its account paid', () => {
@@ -135,7 +135,7 @@ test('a reservation whose decision was not recorded has no record of its end', (
 });
 
 test('the record goes with the entry of its reservation, and other entries stay as they are', () => {
-  const settlements = settlementsOf({ ...nothing, expired: [aReservation(1n)] }, context);
+  const settlements = listSettlements({ ...nothing, expired: [aReservation(1n)] }, context);
   const [own, other] = [aReservation(1n), aReservation(2n)].map(({ key }) =>
     withRecord(settlements)({ key }),
   );

@@ -6,7 +6,7 @@ import {
   decideNonces,
   decideSpent,
   lookAfterBlocks,
-  mostSuspects,
+  maxSuspects,
   type Suspect,
 } from '../../../server/follower/releaser.js';
 import { aMined, aReservation } from './mined-operations.js';
@@ -70,8 +70,8 @@ describe('a reservation with a used nonce and no event', () => {
   });
 
   test('is forfeited at once where too many wait', () => {
-    const many = Array.from({ length: mostSuspects + 3 }, (_, n) => aReservation('a', { nonce: BigInt(n) }));
+    const many = Array.from({ length: maxSuspects + 3 }, (_, n) => aReservation('a', { nonce: BigInt(n) }));
     const { forfeited, suspects } = decideSpent(many, [], [], nobody, 1);
-    expect([forfeited.length, suspects.size]).toEqual([3, mostSuspects]);
+    expect([forfeited.length, suspects.size]).toEqual([3, maxSuspects]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mostLookedFor } from '../../../server/follower/step-readings.js';
+import { maxLookedFor } from '../../../server/follower/step-readings.js';
 import { anAddress, chainId, seconds } from '../../conformance/usage-requests.js';
 import { accountsOf, aFollowed, anOperation, aPromise, usedOf, type Followed } from './followed.js';
 
@@ -66,7 +66,7 @@ test.each([
   { name: 'no promise', senders: 0, queries: 0 },
   { name: 'a few promises', senders: 3, queries: 1 },
   { name: 'more than one query takes', senders: 51, queries: 2 },
-  { name: 'more than a step looks for', senders: mostLookedFor + 5, queries: 2 },
+  { name: 'more than a step looks for', senders: maxLookedFor + 5, queries: 2 },
 ])('with $name a step asks for $queries lists of events more', async ({ senders, queries }) => {
   const before = logQueries();
   it.pass(1);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { outcomeOf } from '../../../core/ledger/outcome.js';
+import { findOutcome } from '../../../core/ledger/outcome.js';
 import type { Reversal, Settlement } from '../../../core/ledger/record.js';
 import { paidGasInTokens } from '../../../core/paymaster/token-charge.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
@@ -170,7 +170,7 @@ describe('a transaction that the node cannot show', () => {
     await follow(660, follower);
     it.chain.refuses = () => false;
     await follow(1_400, follower);
-    const of = (number: number) => outcomeOf(records.get(aStepDecision(number).id) ?? []);
+    const of = (number: number) => findOutcome(records.get(aStepDecision(number).id) ?? []);
     expect(of(1)).toMatchObject({ takenBack: 1, settlement: { outcome: 'spent-elsewhere' } });
     expect(of(2)).toMatchObject({
       takenBack: 1,

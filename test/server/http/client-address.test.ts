@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { clientOf } from '../../../server/http/client-address.js';
+import { countedAddress } from '../../../server/http/client-address.js';
 
 // Limits for each client count what one client has: a whole network of IPv6, and one address of IPv4 however it is written.
 
@@ -23,5 +23,5 @@ test.each([
   ['[2001:db8::1]:443', '2001:db8:0:0::/64'],
   ['192.0.2.1:443', '192.0.2.1'],
 ])('%s counts as %s', (address, client) => {
-  expect(clientOf(address)).toBe(client);
+  expect(countedAddress(address)).toBe(client);
 });

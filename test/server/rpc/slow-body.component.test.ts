@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createBodyAdmission } from '../../../server/http/body-admission.js';
-import { isRead, readBody, textOf } from '../../../server/rpc/body.js';
+import { isRead, readBody, bodyText } from '../../../server/rpc/body.js';
 
 const limits = { totalBytes: 100_000, bodyBytes: 50_000, withinMs: 50 };
 const bodies = createBodyAdmission(limits);
@@ -12,7 +12,7 @@ let begun: (() => void) | undefined;
 const server = createServer((request, response) => {
   readBody(request, bodies.admit('key', 'client'), limits, (body) => {
     if (body === undefined) response.end('gone');
-    else response.end(isRead(body) ? `whole ${textOf(body)}` : body.error.message);
+    else response.end(isRead(body) ? `whole ${bodyText(body)}` : body.error.message);
   });
   begun?.();
 });

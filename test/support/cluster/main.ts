@@ -7,7 +7,7 @@ import { freePort } from './free-port.js';
 import { countStates } from '../../../standalone/resource-state.js';
 import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
-import { messageOf } from '../../../core/errors.js';
+import { errorMessage } from '../../../core/errors.js';
 import { printableLines } from '../../../core/terminal-text.js';
 import { noteCluster } from '../../../standalone/status/read-status.js';
 
@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   } catch (error) {
     forget?.();
     if (!stopping.aborted) {
-      process.stderr.write(`error: ${printableLines(messageOf(error))}\n`);
+      process.stderr.write(`error: ${printableLines(errorMessage(error))}\n`);
       await cluster?.stop();
       return 1;
     }

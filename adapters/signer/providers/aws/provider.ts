@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { fieldOf, parseJson } from '../../../../core/schema/json-value.js';
+import { readField, parseJson } from '../../../../core/schema/json-value.js';
 import { CallFailed, failureOfStatus, type CallFailure } from '../../call-failed.js';
 import { createHttp, type Http } from '../../http.js';
-import { clientOf, type KeyProvider } from '../provider.js';
+import { createJsonClient, type KeyProvider } from '../provider.js';
 import { keepCredentials, type Credentials, type KeptCredentials } from '../kept-credentials.js';
 import { signedHeaders, type AwsCredentials } from './signature.js';
 import { given } from '../../../../core/units/given.js';
@@ -68,7 +68,7 @@ export const aws: KeyProvider = {
       const headers = signedHeaders(request, service, await credentials.get(), clock.now());
       const answer = await http.ask({ ...request, headers }, signal);
       if (answer.status === 200) return answer.body;
-      const type = fieldOf(parseJson(answer.body), '__type');
+      const type = readField(parseJson(answer.body), '__type');
       const code = typeof type === 'string' ? (type.split('#').at(-1) ?? '') : '';
       const row = errors[code];
       if (row?.isStale === true) credentials.forget();
@@ -80,7 +80,7 @@ export const aws: KeyProvider = {
     }
 
     const sha256 = { MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' };
-    return clientOf('AWS KMS', http, ask, {
+    return createJsonClient('AWS KMS', http, ask, {
       sign: ['Sign', (Message) => ({ Message, ...sha256 }), 'Signature'],
       unwrap: ['Decrypt', (CiphertextBlob) => ({ CiphertextBlob }), 'Plaintext'],
       wrap: ['Encrypt', (Plaintext) => ({ Plaintext }), 'CiphertextBlob'],
@@ -172,7 +172,7 @@ async function assumeRole(
       passing.has(code) ? 503 : answer.status,
     );
   }
-  return credentialsOf({
+  return parseCredentials({
     AccessKeyId: member('AccessKeyId'),
     SecretAccessKey: member('SecretAccessKey'),
     Token: member('SessionToken'),
@@ -196,12 +196,12 @@ async function askContainer(
   const { status, body } = await http.ask({ method: 'GET', url, headers: given({ authorization }) }, signal);
   if (status !== 200)
     throw noCredentials(`AWS_CONTAINER_CREDENTIALS_FULL_URI answers HTTP ${status}`, status);
-  return credentialsOf(parseJson(body));
+  return parseCredentials(parseJson(body));
 }
 
-function credentialsOf(answer: unknown): Credentials<AwsCredentials> {
+function parseCredentials(answer: unknown): Credentials<AwsCredentials> {
   const member = (name: string): string => {
-    const value = fieldOf(answer, name);
+    const value = readField(answer, name);
     if (typeof value !== 'string')
       throw new CallFailed('unreached', `AWS answers credentials without ${name}`);
     return value;

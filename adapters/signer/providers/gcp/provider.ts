@@ -1,10 +1,10 @@
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { fieldOf, parseJson } from '../../../../core/schema/json-value.js';
+import { readField, parseJson } from '../../../../core/schema/json-value.js';
 import { trimEnd } from '../../../../core/units/trim-end.js';
 import { CallFailed, failureOfStatus } from '../../call-failed.js';
 import { createHttp, type Http } from '../../http.js';
-import { clientOf, type KeyProvider } from '../provider.js';
+import { createJsonClient, type KeyProvider } from '../provider.js';
 import { keepCredentials, type Credentials } from '../kept-credentials.js';
 import type { Clock } from '../../../../core/units/time.js';
 import type { HttpAnswer } from '../../../http-exchange.js';
@@ -42,7 +42,7 @@ export const gcp: KeyProvider = {
       if (status === 200) return answer.body;
       // The token has ended, or was taken back: another one may do.
       if (status === 401) token.forget();
-      const name = fieldOf(fieldOf(parseJson(answer.body), 'error'), 'status');
+      const name = readField(readField(parseJson(answer.body), 'error'), 'status');
       const remedy = remedies[status]?.(verb);
       throw new CallFailed(
         status === 401 ? 'unreached' : failureOfStatus(status),
@@ -50,7 +50,7 @@ export const gcp: KeyProvider = {
       );
     }
 
-    return clientOf('Cloud KMS', http, ask, {
+    return createJsonClient('Cloud KMS', http, ask, {
       // The key's algorithm names SHA-256, and takes any 32 bytes.
       sign: ['asymmetricSign', (sha256) => ({ digest: { sha256 } }), 'signature'],
       unwrap: ['decrypt', (ciphertext) => ({ ciphertext }), 'plaintext'],
@@ -81,7 +81,7 @@ async function readGcpToken(from: From, signal: AbortSignal): Promise<Credential
     path === undefined ? await askMetadata(from, signal) : await askByKey(from, path, signal);
   if (status !== 200) throw noCredentials(`the token endpoint answers HTTP ${status}`, status);
   const answer = parseJson(body);
-  const [token, seconds] = [fieldOf(answer, 'access_token'), fieldOf(answer, 'expires_in')];
+  const [token, seconds] = [readField(answer, 'access_token'), readField(answer, 'expires_in')];
   if (typeof token !== 'string' || typeof seconds !== 'number')
     throw new CallFailed('unreached', 'Google answers without a token');
   return { value: token, expiresAt: askedAt + seconds * 1000 };
@@ -102,7 +102,7 @@ async function askByKey({ http, clock }: From, path: string, signal: AbortSignal
   const text = await readFile(path, 'utf8').catch(() => undefined);
   const file = parseJson(text ?? '');
   const member = (name: string): string => {
-    const value = fieldOf(file, name);
+    const value = readField(file, name);
     if (typeof value === 'string') return value;
     throw noCredentials(
       `GOOGLE_APPLICATION_CREDENTIALS names a file without ${name} of a service account`,

@@ -3,9 +3,9 @@ const window = 8_192;
 const slots = 8_192;
 /** The last bytes of the input are never the begin of a match. */
 const tail = 14;
-const longestLiteralRun = 32;
-const longestMatch = 262;
-const leastMatch = 3;
+const maxLiteralRun = 32;
+const maxMatch = 262;
+const minMatch = 3;
 
 /**
  * Number of bytes after compression with FastLZ (level 1, as in Solady's `LibZip.flzCompress`), without compressing.
@@ -49,16 +49,16 @@ function hash(value: number): number {
 /** A match that is cut off near the end of the input is one byte shorter than the bytes that are equal. */
 function endOfMatch(bytes: Uint8Array, before: number, at: number): number {
   const last = bytes.length - 4 - at;
-  for (let length = leastMatch; length < last; length += 1)
+  for (let length = minMatch; length < last; length += 1)
     if (bytes[before + length] !== bytes[at + length]) return at + length;
   return at + last - 1;
 }
 
 function literals(count: number): number {
-  return count === 0 ? 0 : count + Math.ceil(count / longestLiteralRun);
+  return count === 0 ? 0 : count + Math.ceil(count / maxLiteralRun);
 }
 
 function match(length: number): number {
-  const rest = length - leastMatch;
-  return 3 * Math.floor(rest / longestMatch) + (rest % longestMatch >= 6 ? 3 : 2);
+  const rest = length - minMatch;
+  return 3 * Math.floor(rest / maxMatch) + (rest % maxMatch >= 6 ? 3 : 2);
 }

@@ -8,7 +8,7 @@ import { divideUp } from '../../../units/wei.js';
  */
 const intercept = -42_585_600n;
 const perByte = 836_500n;
-const leastSize = 100_000_000n;
+const minSize = 100_000_000n;
 /** Six decimals of the regression, and six of the scalars. */
 const scale = 10n ** 12n;
 
@@ -17,7 +17,7 @@ export const opStackFormula: DataFeeFormula = {
   size: fastLzSize,
   fee: (size, price) => {
     const estimated = intercept + perByte * BigInt(size);
-    return divideUp((estimated > leastSize ? estimated : leastSize) * price, scale);
+    return divideUp((estimated > minSize ? estimated : minSize) * price, scale);
   },
 };
 
@@ -45,5 +45,5 @@ export function opStackUpperBound(bytes: number, price: bigint): bigint {
   const signed = bytes + signatureBytes;
   const size = signed + Math.floor(signed / 255) + 16;
   const estimated = intercept + perByte * BigInt(size);
-  return ((estimated > leastSize ? estimated : leastSize) * price) / scale;
+  return ((estimated > minSize ? estimated : minSize) * price) / scale;
 }

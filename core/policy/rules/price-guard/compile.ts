@@ -51,7 +51,7 @@ export function compilePriceGuard(
     platform: integer(chain[name]),
     own: integer(paymaster[name]),
   });
-  const fixed = (name: keyof GasCaps): bigint => capOf(floating(name), platformCaps[name]);
+  const fixed = (name: keyof GasCaps): bigint => chooseCap(floating(name), platformCaps[name]);
   return {
     maxFeePerGas: floating('maxFeePerGas'),
     maxPriorityFeePerGas: floating('maxPriorityFeePerGas'),
@@ -66,7 +66,7 @@ export function compilePriceGuard(
 }
 
 /** The cap in force; `floating` is the current value of the default. */
-export function capOf({ platform, own }: FloatingCap, floating: bigint): bigint {
+export function chooseCap({ platform, own }: FloatingCap, floating: bigint): bigint {
   const highest = platform ?? floating;
   return own !== undefined && own < highest ? own : highest;
 }

@@ -1,7 +1,7 @@
 import type { Head } from '../../../chain/heads.js';
 import type { GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
 import { pass, refuse, type RefusalReason, type Verdict } from '../../../refusal.js';
-import { capOf, platformCaps, type PriceGuard } from './compile.js';
+import { chooseCap, platformCaps, type PriceGuard } from './compile.js';
 import { larger } from '../../../units/wei.js';
 
 export type NetworkFees = Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
@@ -16,7 +16,7 @@ export function decideFees(
   op: Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
 ): Verdict {
   const baseFees = 3n * (network?.baseFeePerGas ?? 0n);
-  const feeCap = capOf(guard.maxFeePerGas, larger(baseFees, platformCaps.maxFeePerGas));
+  const feeCap = chooseCap(guard.maxFeePerGas, larger(baseFees, platformCaps.maxFeePerGas));
   if (op.maxFeePerGas > feeCap) return feeAbove('FEE_TOO_HIGH', 'maxFeePerGas', op.maxFeePerGas, feeCap);
   if (op.maxPriorityFeePerGas > op.maxFeePerGas)
     return refuse(
@@ -24,7 +24,7 @@ export function decideFees(
       `maxPriorityFeePerGas is ${op.maxPriorityFeePerGas} wei, above maxFeePerGas of ${op.maxFeePerGas} wei`,
     );
   const tips = larger(3n * (network?.priorityFeePerGas ?? 0n), guard.minPriorityFeePerGas);
-  const tipCap = capOf(guard.maxPriorityFeePerGas, larger(tips, platformCaps.maxPriorityFeePerGas));
+  const tipCap = chooseCap(guard.maxPriorityFeePerGas, larger(tips, platformCaps.maxPriorityFeePerGas));
   if (op.maxPriorityFeePerGas > tipCap)
     return feeAbove('PRIORITY_FEE_TOO_HIGH', 'maxPriorityFeePerGas', op.maxPriorityFeePerGas, tipCap);
   return pass;
@@ -80,7 +80,7 @@ export function decideGasLimits(
 }
 
 /** The highest of these limits that {@link decideGasLimits} lets pass. */
-export function highestGasLimits(
+export function maxGasLimits(
   { maxCallGasLimit, maxVerificationGasLimit, maxDeploymentGas }: PriceGuard,
   { initCode }: Pick<UserOperation, 'initCode'>,
 ): Pick<GasLimits, 'callGasLimit' | 'verificationGasLimit'> {
@@ -96,9 +96,9 @@ function preVerificationCapFor(
   value: bigint,
   bounds: GasLimitBounds,
 ): bigint {
-  const least = capOf(cap, platformCaps.maxPreVerificationGas);
+  const least = chooseCap(cap, platformCaps.maxPreVerificationGas);
   if (value <= least || cap.platform !== undefined) return least;
-  return capOf(cap, larger(platformCaps.maxPreVerificationGas, 2n * bounds.ownPreVerificationGas()));
+  return chooseCap(cap, larger(platformCaps.maxPreVerificationGas, 2n * bounds.ownPreVerificationGas()));
 }
 
 function feeAbove(reason: RefusalReason, field: string, fee: bigint, cap: bigint): Verdict {

@@ -3,7 +3,7 @@ import { unusedGasFine } from '../../../entry-point/gas.js';
 import type { EntryPointVersion } from '../../../entry-point/version.js';
 import { formatDecimal } from '../../../units/wei.js';
 import { pass, refuse, type Verdict } from '../../../refusal.js';
-import { capOf, platformCaps, type PriceGuard } from './compile.js';
+import { chooseCap, platformCaps, type PriceGuard } from './compile.js';
 import type { NetworkFees } from './decide.js';
 
 /** An operation with limits that the caller chose. The caller may be the bundler that gets the fine for unused gas. */
@@ -28,7 +28,7 @@ export function unusedGasFeeCap(
 ): bigint {
   const floating = defaultUnusedGas * (network?.baseFeePerGas ?? 0n);
   const least = platformCaps.maxUnusedGasFee;
-  return capOf(maxUnusedGasFee, floating > least ? floating : least);
+  return chooseCap(maxUnusedGasFee, floating > least ? floating : least);
 }
 
 /**

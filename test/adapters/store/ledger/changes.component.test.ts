@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Author, Change, ChangeLog, ChangeQuery } from '../../../../core/ledger/change.js';
-import { changeOf, type Versions } from '../../../../core/resources/object-change.js';
+import { toChangeWrite, type Versions } from '../../../../core/resources/object-change.js';
 import type { AnyResource, Resources } from '../../../../core/resources/kinds.js';
 import type { EpochMs } from '../../../../core/units/time.js';
 import { aPaymaster, aPolicy, anOrganisation } from '../../../build/resources.js';
@@ -50,7 +50,7 @@ describe.each(Object.entries(stores))('%s', (_, open) => {
   /** Undefined: the object is new. Each test has one, and another of the same name. */
   let before: AnyResource | undefined;
   const write = (versions: Versions, author: Author): Promise<void> =>
-    changes.record(changeOf(versions, { at: now, organisation, author }));
+    changes.record(toChangeWrite(versions, { at: now, organisation, author }));
   async function record(object: AnyResource, author: Author): Promise<void> {
     const metadata = { ...object.metadata, namespace: organisation, uid: `u-${organisation}` };
     const after = { ...object, metadata } as AnyResource;

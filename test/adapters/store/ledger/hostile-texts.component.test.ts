@@ -3,7 +3,7 @@ import { parsePostgresUrl } from '../../../../adapters/postgres/address.js';
 import { createPostgres, type Postgres } from '../../../../adapters/postgres/transactions.js';
 import { openDatabase, type Database } from '../../../../adapters/sqlite/database.js';
 import { makeParts, migratePostgresLedger } from '../../../../adapters/store/ledger/partitions.js';
-import { decisionOf, gapOf, settlementOf, type Row } from '../../../../adapters/store/ledger/record-rows.js';
+import { toDecision, toGap, toSettlement, type Row } from '../../../../adapters/store/ledger/record-rows.js';
 import { migrateSqliteLedger } from '../../../../adapters/store/ledger/sqlite-tables.js';
 import { createSqliteLedgerWriter, ledgerStatements } from '../../../../adapters/store/ledger/write.js';
 import type { LedgerEntry } from '../../../../core/ledger/ledger.js';
@@ -88,7 +88,7 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a ledger in %s', (name) => {
     const refusal = aRefusal(hostile, noon, own);
     const gap = aGap(hostile, noon, { paymasterId: hostile, reason: hostile });
     await write(alone(refusal, gap));
-    expect((await read('decision')).map(decisionOf)).toEqual([
+    expect((await read('decision')).map(toDecision)).toEqual([
       {
         ...refusal,
         organisation: clean,
@@ -102,7 +102,7 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a ledger in %s', (name) => {
         policies: [{ policyId: clean, effect: 'refused' }],
       },
     ]);
-    expect((await read('gap')).map(gapOf)).toEqual([
+    expect((await read('gap')).map(toGap)).toEqual([
       { ...gap, organisation: clean, paymasterId: clean, reason: clean },
     ]);
   });
@@ -119,10 +119,10 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a ledger in %s', (name) => {
     );
     await write(entries);
     await write(entries);
-    const settlements = (await read('settlement')).map(settlementOf);
+    const settlements = (await read('settlement')).map(toSettlement);
     expect(settlements).toHaveLength(2);
     expect(settlements).toContainEqual({ ...endless, at: Date.UTC(9999, 11, 31) });
-    expect((await read('decision')).map(decisionOf)).toContainEqual(decision);
+    expect((await read('decision')).map(toDecision)).toContainEqual(decision);
   });
 
   test('refuses an id that is not one of ours', async () => {

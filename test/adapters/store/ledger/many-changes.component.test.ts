@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { v7 as recordId } from 'uuid';
-import { columns, namesOf } from '../../../../adapters/store/ledger/columns.js';
+import { columns, columnNames } from '../../../../adapters/store/ledger/columns.js';
 import { readChanges, recordChange } from '../../../../adapters/store/ledger/changes.js';
 import { postgresDialect, sqliteDialect, type Dialect } from '../../../../adapters/store/ledger/dialect.js';
 import { makeParts } from '../../../../adapters/store/ledger/partitions.js';
@@ -75,7 +75,7 @@ async function insert(
   rows: readonly Readonly<Record<string, unknown>>[],
 ) {
   await partsFor(rows.map(({ at: time }) => time as EpochMs));
-  const names = namesOf('change');
+  const names = columnNames('change');
   const cells = names.map((name) => (name === 'fields' ? dialect.json(name) : name));
   for (let from = 0; from < rows.length; from += 10_000)
     await run(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mostNames, type ObjectName, type ObjectNames } from '../../../../core/ledger/object-names.js';
+import { maxNames, type ObjectName, type ObjectNames } from '../../../../core/ledger/object-names.js';
 import { startPostgres, type PostgresServer } from '../../../support/postgres.js';
 import { openPostgresLedger, openSqliteLedger, type WrittenLedger } from './written.js';
 
@@ -75,10 +75,10 @@ describe.each(Object.entries(stores))('%s', (_, open) => {
   test('an organisation has a bounded number of them, can rename those, and takes nothing from another', async () => {
     const made = (from: number, count: number) =>
       Array.from({ length: count }, (_unused, index) => aName(`${from + index}`, 'x', 'flood'));
-    await names.keep(made(0, mostNames - 1));
-    await names.keep([...made(mostNames, 3), aName('0', 'renamed', 'flood')]);
+    await names.keep(made(0, maxNames - 1));
+    await names.keep([...made(maxNames, 3), aName('0', 'renamed', 'flood')]);
     const kept = await names.list('flood', 'Paymaster');
-    expect(kept).toHaveLength(mostNames);
+    expect(kept).toHaveLength(maxNames);
     expect(kept).toContainEqual({ id: '0', shown: 'renamed' });
     await names.keep([aName('1', 'neighbour', 'beside')]);
     expect(await names.list('beside', 'Paymaster')).toHaveLength(1);

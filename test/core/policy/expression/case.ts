@@ -4,7 +4,7 @@ import {
   type Expression,
   type Said,
 } from '../../../../core/policy/expression/expression.js';
-import { methodsOf } from '../../../../core/policy/methods/methods.js';
+import { parseMethods } from '../../../../core/policy/methods/methods.js';
 import { allSteps, maxSteps } from '../../../../core/policy/steps-left.js';
 import type { ExpressionFacts } from '../../../../core/policy/expression/typed.js';
 import { parseAbi } from '../../../../core/resources/abi.js';
@@ -27,7 +27,7 @@ export const token = new Interface([
   'function unnamed(uint256, uint256)',
   'function twice(uint256 x, uint256 x)',
 ]);
-export const methods = methodsOf(
+export const methods = parseMethods(
   parseAbi(token.formatJson()).functions.map(({ declaration }) => declaration),
 );
 

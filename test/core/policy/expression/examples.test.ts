@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { parseAllDocuments } from 'yaml';
 import { compileExpression } from '../../../../core/policy/expression/expression.js';
-import { methodsOf } from '../../../../core/policy/methods/methods.js';
+import { parseMethods } from '../../../../core/policy/methods/methods.js';
 import { allSteps } from '../../../../core/policy/steps-left.js';
 import { parseAbi } from '../../../../core/resources/abi.js';
 import { isObject } from '../../../../core/schema/json-value.js';
@@ -78,7 +78,7 @@ function compiled(name: string) {
   );
   const expression = member('expression');
   if (!isObject(expression)) throw new Error(`${file} has no expression`);
-  const { evaluate } = compileExpression(String(expression['text']), methodsOf(declared));
+  const { evaluate } = compileExpression(String(expression['text']), parseMethods(declared));
   return (calls: readonly TestCall[]) =>
     evaluate(
       factsOf(callDataOf(calls), { cost: { wei: unit / 1_000n, usdPerNative: undefined } }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileExpression, problemOfExpression } from '../../../../core/policy/expression/expression.js';
-import { methodsOf } from '../../../../core/policy/methods/methods.js';
+import { parseMethods } from '../../../../core/policy/methods/methods.js';
 import type { ExpressionFacts } from '../../../../core/policy/expression/typed.js';
 import {
   alice,
@@ -337,7 +337,11 @@ describe('an expression is refused when it is read, with the place', () => {
   });
 
   test('arguments that two contracts name differently have no name, only a number', () => {
-    const both = methodsOf(['f(address to,uint256 amount)', 'f(address amount,uint256 to)', 'g(uint256 x)']);
+    const both = parseMethods([
+      'f(address to,uint256 amount)',
+      'f(address amount,uint256 to)',
+      'g(uint256 x)',
+    ]);
     expect(
       problemOfExpression('calls[0].method == "f(address,uint256)" && calls[0].args.to == sender', both),
     ).toMatch(/has no "to", only \[0\], \[1\]$/);
