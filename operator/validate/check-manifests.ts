@@ -3,7 +3,7 @@ import { applyManifests } from '../../adapters/manifests/apply-manifests.js';
 import { createPace } from '../../adapters/pace.js';
 import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import { openDatabase } from '../../adapters/sqlite/database.js';
-import type { ManifestObject, ManifestProblem } from '../../adapters/manifests/parse-manifest.js';
+import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { PlatformDefaults } from '../../core/config/platform.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';

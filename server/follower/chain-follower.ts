@@ -102,7 +102,7 @@ export class ChainFollower {
     const { head, confirmed, final } = await this.#connection.readHead(source, startedAt);
     if (confirmed === undefined) throw finalityUnknown(chainId);
     const stored = await usage.cursor(chainId);
-    const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head);
+    const state = stored === undefined ? 'whole' : await this.#readContinuity(source, stored, head);
     // A final block above the head is one that another node has shown.
     if (state === 'waiting' || confirmed > head.number) return { ...idle, waitsAt: stored };
     if (stored !== undefined && state === 'broken') {
@@ -276,7 +276,7 @@ export class ChainFollower {
     await ensureAccount({ ...this.#deps, source, newest: this.head?.number }, account);
   }
 
-  async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
+  async #readContinuity({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
     // Another follower has taken steps since, or this process has just begun: the known steps do not lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) {
       await this.#readHistory();

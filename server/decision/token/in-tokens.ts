@@ -5,7 +5,6 @@ import type { TokenTerms } from '../../../core/paymaster/layout.js';
 import { maxLost } from '../../../core/paymaster/token-payment.js';
 import { type PriceAnswer, type Prices, requirePrice } from '../../../core/pricing/price-source.js';
 import { pass, refuse, type Verdict } from '../../../core/refusal.js';
-import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { zeroAddress } from '../../../core/units/address.js';
 import { type EpochMs, type EpochSeconds, toSeconds } from '../../../core/units/time.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
@@ -33,6 +32,7 @@ import {
   decideTokenLimits,
   estimateIfAsked,
   computeMaxCharge,
+  redraftTerms,
   type TokenFacts,
   tokenStubDataForLater,
   toTokenTerms,
@@ -40,7 +40,6 @@ import {
 import { peekUsage } from '../usage.js';
 import { whenBoth } from '../steps/when-both.js';
 import { chooseWindow } from '../steps/window.js';
-import type { Hex } from '../../../core/units/hex.js';
 
 export type TokenModeDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
@@ -343,26 +342,4 @@ function isCoveredByMinDraft(gathered: TokenCase): boolean {
 function needed<T>(found: T | undefined): T {
   if (found === undefined) throw new Error('a step was asked before the one that it needs');
   return found;
-}
-
-type Redraft = {
-  readonly token: FeeTokenSpec;
-  /** What the commit answered. */
-  readonly committed: Hex;
-  readonly now: EpochSeconds;
-};
-
-/**
- * The terms of data that a commit has answered, for its finalize. Rate, window and whether the tokens are taken in validation
- * are those that the account has signed. Contract, token and premium are those of now, so other data are not the committed
- * ones. Undefined where something has changed since: the contract no longer takes tokens in validation, or only payments that
- * are taken there are still signed, or a policy's window ends earlier. Throws RangeError for bytes that the codec did not make.
- */
-function redraftTerms(facts: TokenFacts, { token, committed, now }: Redraft): TokenTerms | undefined {
-  const { codec, isSecured, requiresAllowance } = facts.mode;
-  const { exchangeRate, validUntil, validAfter, inAdvance } = codec.decode(committed);
-  if (inAdvance === true ? !isSecured : requiresAllowance) return undefined;
-  if (validUntil > facts.lastSecond) return undefined;
-  const plain = toTokenTerms(facts, token, { rate: exchangeRate }, now);
-  return { ...plain, validUntil, validAfter, ...(inAdvance === undefined ? {} : { inAdvance }) };
 }
