@@ -105,7 +105,7 @@ export type DataPlaneDeps = Ambient & {
   readonly ledger?: LedgerWriter;
   /** What other pods of the release have reached and mounted. Default: this process is alone. */
   readonly release?: Release;
-  /** Keeps the names of what is served. Default: nobody does. */
+  /** Keeps the names of served objects. Default: they are not kept. */
   readonly names?: Pick<ObjectNames, 'keep'>;
   /** What it has room for. Default: everything. */
   readonly ledgerRoom?: LedgerRoom;

@@ -21,7 +21,7 @@ const maxWaiting = 1_000;
 const maxNoteBytes = 1_024;
 const stopMs = 2_000;
 
-/** What a component does when it tells of something. */
+/** The `action` of a component's events. */
 const actions = { operator: 'Reconcile', dashboard: 'Write' } as const;
 
 /**

@@ -16,8 +16,8 @@ export type OwnObjects = {
 export const ours = 'paymaster-operator';
 
 /**
- * Watches the objects that the operator writes, and reports those that are gone, or that somebody else has had a hand in. Reads
- * their metadata only: it is there to notice a change, and whoever repairs it reads the rest.
+ * Watches the objects that the operator writes, and reports those that are gone or that others have changed. Reads their
+ * metadata only: that is enough to notice a change, and the repair reads the rest.
  */
 export function watchForeignChanges(
   deps: Ambient & {

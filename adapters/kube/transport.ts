@@ -48,7 +48,7 @@ export type KubeRequest = {
  * connection that is half open answers nothing until TCP gives up after 15 minutes. Here a deadline closes the connection.
  * After a call without an answer the next ones open new connections, since others of that time may be dead as well.
  *
- * A 429 with `Retry-After` is no answer yet: the server has not begun, e.g. because it has just got a definition and still reads
+ * A 429 with `Retry-After` is not an answer yet: the server has not begun, e.g. because it has just got a definition and still reads
  * its objects. A unary call asks again as long as its deadline allows.
  */
 export type KubeTransport = {

@@ -113,7 +113,7 @@ export async function send(
   }
 }
 
-/** RFC 9457: each field once, on a line of its own where there are several. */
+/** RFC 9457: each field once; several fields have a line each. */
 function describe(
   { detail, title, errors }: Readonly<Record<string, unknown>>,
   optionOf: OptionOf = () => undefined,

@@ -117,7 +117,7 @@ function doneTo(before: unknown, after: unknown): 'created' | 'changed' | 'uncha
   return isSame ? 'unchanged' : 'changed';
 }
 
-/** What a manifest says of an object, as the API shows it. */
+/** The part of an object that a manifest sets, from what the API shows. */
 function toWritten(shown: unknown): Tree {
   return { metadata: { labels: readField(shown, 'labels') ?? {} }, spec: readField(shown, 'spec') };
 }

@@ -91,8 +91,8 @@ function keepManifests(
 }
 
 /**
- * Only `deploy` works where there is no contract, or one that is not its owner's yet. Whatever is wrong with a contract, money may be taken
- * out of it, and a signer may be removed.
+ * Only `deploy` works before the contract exists and belongs to its owner. Taking money out and removing a signer always work,
+ * also when something is wrong with the contract.
  */
 function requireSound(wanted: Wanted, facts: Facts, verb: Verb): void {
   const { contract, address } = facts;

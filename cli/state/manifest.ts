@@ -13,7 +13,7 @@ import type { StructuralSchema } from '../../core/schema/structural.js';
 import { given } from '../../core/units/given.js';
 import { readFiles } from '../../operator/validate/validate.js';
 
-/** Throws INVALID_INPUT where there is none, or one that cannot be read. */
+/** Throws INVALID_INPUT for paths without a manifest, and for a manifest that cannot be read. */
 export function readManifests(paths: readonly string[]): ReturnType<typeof readFiles> {
   const read = readFiles(paths);
   const [problem] = read.problems;

@@ -19,7 +19,7 @@ const opsPort = 8081;
 const patienceMs = 5_000;
 
 /**
- * The pods in a namespace with what each says of itself, asked through the API server as `kubectl get --raw` does. Throws UNAVAILABLE
+ * The pods in a namespace with the answer of each, asked through the API server as `kubectl get --raw` does. Throws UNAVAILABLE
  * where they cannot be listed. A pod that cannot be asked is in the answer: a network policy may keep the API server out, or the caller
  * may not `get` `pods/proxy`.
  */

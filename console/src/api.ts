@@ -234,7 +234,7 @@ export function useLive<T>(key: string, ask: () => Promise<T>, everyMs = usualMs
 type Asked<T> = { readonly isAsking?: true; readonly data?: T; readonly error?: Error };
 
 /**
- * The answer to what somebody asks by a button, or why there is none: then the focus goes to `field`. An answer counts only while
+ * The answer to a question behind a button, or why it failed: then the focus goes to `field`. An answer counts only while
  * nothing newer was asked, and the question was not forgotten.
  */
 export function useAsked<T>(field?: { readonly current: HTMLElement | null }) {

@@ -58,7 +58,7 @@ export function time(instant: string): string {
   return moment.format(new Date(instant));
 }
 
-/** As a field for a time writes it, in the reader's time zone. Empty for what is not a time: a link may hold anything. */
+/** As a field for a time writes it, in the reader's time zone. Empty for a value that is not a time: a link may hold anything. */
 export function fieldTime(instant = ''): string {
   return Number.isNaN(Date.parse(instant)) ? '' : time(instant).slice(0, 16).replace(' ', 'T');
 }

@@ -1,6 +1,6 @@
 /**
- * Port: what objects were called, by the ids under which the ledger counts. So usage and statements go on showing the names of what was
- * deleted.
+ * Port: what objects were called, by the ids under which the ledger counts. So usage and statements go on showing the names of
+ * deleted objects.
  *
  * Guarantees (both stores pass one suite):
  * - The last name of an id counts.

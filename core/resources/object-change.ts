@@ -17,7 +17,7 @@ import { isObject } from '../schema/json-value.js';
 
 const maxFields = 200;
 
-/** Undefined: there was or is no such object. At least one of the two is given. */
+/** Undefined: the object did not or does not exist. At least one of the two is given. */
 export type Versions =
   | { readonly before: AnyResource | undefined; readonly after: AnyResource }
   | { readonly before: AnyResource; readonly after: undefined };

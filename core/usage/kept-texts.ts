@@ -18,7 +18,7 @@ export type KeptTexts = {
     expiresAt: EpochMs,
     room: { readonly prefix: string; readonly most: number },
   ): Promise<boolean>;
-  /** Undefined when there is none, and after its time. */
+  /** Undefined when none was put, and after its time. */
   getText(name: string): Promise<string | undefined>;
   /** Those that there are, by name. */
   getTexts(names: readonly string[]): Promise<ReadonlyMap<string, string>>;

@@ -30,7 +30,7 @@ export type WhatIfDeps = {
   readonly chainId: number;
   readonly rulesFor: (campaign: string | undefined) => ProposedRules;
   readonly listOf: PolicyFacts['listOf'];
-  /** The begin of the period; what is older is counted and not judged. */
+  /** The begin of the period; older records are counted and not judged. */
   readonly from: EpochMs;
 };
 
@@ -117,7 +117,7 @@ export class WhatIf {
       /** Signed, and would be as well. */
       stillSigned: this.#stillSigned,
       wouldBeRefused: this.#refused.found(),
-      /** Refused, and would not be by what is judged. */
+      /** Refused, and the judged rules would let it pass. */
       wouldPass: this.#passed.found(),
       /** Refused, and would be as well, or by a rule that is not judged. */
       stillRefused: this.#stillRefused,

@@ -91,7 +91,7 @@ export function showsList({ schema, example }: Shown) {
   return { schema: listSchema(schema), example: wholeList([example]) };
 }
 
-/** The schema with a description, in place of its own. */
+/** The schema with another description. */
 export function about(schema: JsonSchema, description: string): JsonSchema {
   return { ...schema, description };
 }

@@ -20,7 +20,7 @@ export type SponsorRequest = {
    * did not give, and sign the others as given. `larger`: we calculate all, and sign the larger of found and given.
    */
   readonly calculateGasLimits: boolean | 'missing' | 'larger' | undefined;
-  /** How much of a limit that we calculate is signed, in percent of what was found. Absent: 100. */
+  /** Percent of each found gas limit that is signed, where we calculate limits. Absent: 100. */
   readonly margins?: Readonly<Partial<Record<keyof GasLimits, number>>>;
   /** Undefined: the default. */
   readonly expirySeconds: number | undefined;

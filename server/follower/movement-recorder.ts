@@ -166,7 +166,7 @@ export class MovementRecorder {
   }
 }
 
-/** Removes what was recorded of blocks that are no longer in the chain. */
+/** Removes what was recorded of blocks that have left the chain. */
 export function movementsTakenBack({ ids }: FollowerLedger, chainId: number, after: number): AddedRecord {
   const record: Movements = { kind: 'movements', ...ids.next(), chainId, after, movements: [], covered: [] };
   return { reservation: undefined, record };

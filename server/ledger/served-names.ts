@@ -3,7 +3,7 @@ import type { ObjectName, ObjectNames } from '../../core/ledger/object-names.js'
 import type { Logger } from '../../core/log.js';
 import { policiesIn } from '../../core/policy/derived.js';
 
-/** Keeps the names of what this process serves, for the time after its objects are deleted. */
+/** Keeps the names of the objects that this process serves, for the time after they are deleted. */
 export type ServedNames = ReturnType<typeof createServedNames>;
 
 const everyMs = 10_000;

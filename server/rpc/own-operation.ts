@@ -34,7 +34,7 @@ type OwnOperation = {
 };
 
 /**
- * Reads `[operation, entryPoint]`, with these paymaster data instead of its own if they are given. Throws INVALID_INPUT, and
+ * Reads `[operation, entryPoint]`, with these paymaster data instead of those in it if they are given. Throws INVALID_INPUT, and
  * OPERATION_NOT_OURS for one that this service does not pay for.
  */
 export function readOwnOperation(

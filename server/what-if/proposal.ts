@@ -51,7 +51,7 @@ type NotJudged = {
 
 export type Begun = {
   readonly paymasterId: string;
-  /** From here on what was signed is counted. */
+  /** From here on signed operations are counted. */
   readonly since: EpochMs;
   readonly notJudged: readonly NotJudged[];
 };

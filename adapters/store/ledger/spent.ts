@@ -21,7 +21,7 @@ export async function readSpent(
   const byPaymaster = Map.groupBy(chains, partKey);
   return parts.map((part) => {
     const [chain, ...others] = byPaymaster.get(partKey(part)) ?? [];
-    // A paymaster that was moved to another chain within the hour: what it spent there has no price of its own.
+    // A paymaster that was moved to another chain within the hour: its spending has no single price.
     return { ...part, chainId: others.length > 0 ? undefined : chain && Number(chain.group) };
   });
 }

@@ -173,7 +173,7 @@ function Summary({ onDone }: { readonly onDone: () => void }) {
           emptyDraft();
           const { object } = planned[0]!;
           created.value = object;
-          // Back leads to what was before, not to what is done.
+          // Back leads to the page before, not to the finished form.
           location.replace(pageHref('paymaster', { create: 'done', of: object }));
           return undefined;
         }}

@@ -13,7 +13,7 @@ export function Coin({ sum: { spentWei }, chainId }: Of) {
   return <ChainCoins chainId={chainId}>{decimal(spentWei, 18)}</ChainCoins>;
 }
 
-/** Dollars of what has a price. What has none is shown apart, and never guessed. */
+/** Dollars of amounts with a price. Amounts without one are shown apart, and never guessed. */
 export function Usd({ sum, chainId }: Of) {
   const usd = formatUsd(sum);
   if (usd === undefined) return sum.unpricedWei === 0n ? <span class="none">–</span> : <>no price</>;

@@ -118,7 +118,7 @@ function Nearest({ limits, of }: { readonly limits: readonly Limit[]; readonly o
 
 type Items = NonNullable<ReturnType<typeof useProblems>['data']>['items'];
 
-/** Problems of the paymaster itself and of what belongs to it, without notes, which may be intended. */
+/** Problems of the paymaster and of its objects, without notes, which may be intended. */
 function countProblems(object: string, items: Items, owners: Owners | undefined): number {
   return items.filter((each) => each.severity !== 'note' && owners?.(each) === object).length;
 }

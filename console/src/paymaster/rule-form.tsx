@@ -20,7 +20,7 @@ const choices = Object.fromEntries(
     .map(([type, { title }]) => [type, title]),
 );
 
-/** A policy of any kind but a limit, which has a form of its own. */
+/** A policy of any kind but a limit, whose form is another. */
 export function NewRule({ paymaster, onDone }: { readonly paymaster: Known; readonly onDone: () => void }) {
   // A page that leads here may say which kind.
   const { add = '' } = route.value.query;

@@ -40,7 +40,7 @@ export function isWithin({ from, to }: Range, maxDays: number): boolean {
   return from < to && to - from <= maxDays * dayMs + 2 * minuteMs;
 }
 
-/** Widened to whole hours where sums of minutes are no longer kept. */
+/** Widened to whole hours where sums of minutes were removed. */
 export function withKeptSums(range: Range, now: EpochMs): Range {
   const kept = minutesKeptFrom(now);
   const { from, to } = widened(range, 'hour');
