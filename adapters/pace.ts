@@ -4,8 +4,8 @@ import type { InParts } from '../core/units/in-parts.js';
 const sliceMs = 5;
 
 /**
- * Long work takes turns with everything else: all that is done at one pace gets one slice of each turn of the event loop,
- * whatever the number of those who work.
+ * Lets long work and everything else take turns: all work at one pace shares one slice of each turn of the event loop, however
+ * much of it there is.
  */
 export type Pace = {
   /** Resolves when there is time for more. Undefined: there is time now. */

@@ -7,11 +7,11 @@ import { readContexts, type Context, type Contexts } from './contexts.js';
 /** Where requests go, and with which token. */
 export type Server = { readonly url: string; readonly token: string };
 export type ServerOptions = { readonly context?: string; readonly insecure?: boolean };
-/** Tokens of one are not taken where those of the other are. */
+/** Who issued the token: the endpoints of the one refuse tokens of the other. */
 export type Whose = 'organisation' | 'platform';
 
 const [urlVariable, tokenVariable] = ['PAYMASTER_URL', 'PAYMASTER_TOKEN_FILE'];
-/** What tokens of the platform are for, and where the dashboard gets them from. */
+/** Says what needs a token of the platform, and where such tokens are set. */
 export const needsPlatform =
   '"paymaster platform" needs a token of the platform (setting PAYMASTER_PLATFORM_TOKENS_FILE of the dashboard)';
 export const platformAlone = 'one of the platform is for "paymaster platform" alone';
@@ -45,7 +45,7 @@ export function readServer(
   const { env } = terminal;
   const [url, file] = [env[urlVariable] || undefined, env[tokenVariable] || undefined];
   if (context === undefined && (url !== undefined || file !== undefined)) {
-    // One of them with the other from the configuration would send a token to a server that it is not for.
+    // A URL from here with a token from the configuration would send that token to the wrong server.
     if (url === undefined || file === undefined)
       throw invalidInput({ field: urlVariable, expected: `given together with ${tokenVariable}` });
     return { url: requireUrl(urlVariable, url, insecure), token: readToken(file) };
@@ -81,7 +81,7 @@ export function unknownContext(name: string, contexts: readonly Context[]): Doma
   );
 }
 
-/** Mostly there is one, so that nobody has to name it beside the current one of an organisation. */
+/** The only context of the platform: who has one need not name it. Throws INVALID_INPUT for none, or several. */
 function onlyPlatform(contexts: readonly Context[]): Context {
   const suitable = contexts.filter((each) => contextOwner(each) === 'platform');
   const [first, ...further] = suitable;

@@ -5,7 +5,7 @@ import { Badge, Prose } from './parts/parts.js';
 import { listAllPages } from './paymasters.js';
 import type { Step } from './records.js';
 
-/** What was asked in which order: what refused or counted, and folded behind it every answer. */
+/** The steps of a decision in their order: those that refused or counted, and on demand all of them. */
 export function Steps({ steps }: { readonly steps: readonly Step[] }) {
   const telling = steps.filter(({ verdict }) => !['pass', 'undecided'].includes(verdict));
   const [isAll, setAll] = useState(false);

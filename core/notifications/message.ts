@@ -10,7 +10,7 @@ export type Message = ReturnType<typeof cloudEvent>;
 type Data = {
   /** What has happened, in one line. */
   readonly what: string;
-  /** Of how many things; `items` has the first. */
+  /** How many subjects the event is about; `items` has the first of them. */
   readonly count: number;
   readonly items: readonly { readonly subject: string; readonly title: string; readonly message: string }[];
 };
@@ -58,7 +58,7 @@ export const formats = {
   CloudEvents: { contentType: 'application/cloudevents+json', encode: (message: Message): object => message },
   Slack: {
     contentType: 'application/json',
-    // Nothing in it is markup, a name to call, or a link to look at.
+    // No markup, no mention of a person, no preview of a link.
     encode: (message: Message): object => ({
       text: slackText(message),
       mrkdwn: false,

@@ -32,7 +32,7 @@ type ContractArtifact = {
 };
 
 export type ContractRules = {
-  /** Absent: nothing that may be deployed for others. */
+  /** Absent: we ship no contract of this layout. */
   readonly artifact?: ContractArtifact;
   /** What somebody else has to compile and deploy, with which arguments; absent: the artifact is the contract. */
   readonly source?: string;

@@ -6,7 +6,7 @@ export type OperationCost = {
   readonly usdPerNative: bigint | undefined;
 };
 
-/** Of what is looked at, and takes nothing. */
+/** For looking at limits without taking anything from them. */
 export const noCost: OperationCost = { wei: 0n, usdPerNative: 0n };
 
 /** What a reservation holds of a limit. `rate`: the price by which a mined operation is counted, where the unit needs one. */
@@ -18,15 +18,15 @@ export type Taken = { readonly cost: number; readonly rate?: bigint };
  */
 export type UnitRow = {
   readonly decimals: number;
-  /** The word behind an amount for people, in the plural. */
+  /** The word that follows an amount in texts, in the plural. */
   readonly noun: string;
-  /** What limits of this unit bound: the rest of a sentence. */
+  /** What limits of this unit bound, as the end of a sentence. */
   readonly bounds: string;
   /** Most digits of a threshold. */
   readonly digits: { readonly whole: number; readonly fraction: number };
-  /** What a threshold is, when one is refused; the digits are added. */
+  /** What a threshold must be, for the message that refuses one; the number of digits is added. */
   readonly threshold: string;
-  /** What the definition says about a threshold with more digits; absent: it takes them all. */
+  /** What the schema says about a threshold with more digits; absent: it accepts any number of digits. */
   readonly tooLong?: string;
   /** The counted integer as metrics call it. */
   readonly measure: string;

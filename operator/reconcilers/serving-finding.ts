@@ -197,7 +197,7 @@ export function budgetFindings(
 type FundedDeps = { readonly facts: Pick<ChainFacts, 'funding'>; readonly serving: Serving };
 type Level = FundingLevel | Exclude<FundsTrouble, 'TokenBudgetFull'>;
 
-/** The first of them that an account has decides. */
+/** The most severe first: an account shows the first one that applies. */
 const worstFirst = ['Empty', 'Promised', 'ShareFull', 'Unknown', 'Low'] as const;
 
 /**

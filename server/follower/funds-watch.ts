@@ -14,7 +14,7 @@ import { organisationPercent, takePercent, servesByDefault, type ServedChain } f
 import { inUseMs } from './meter.js';
 
 const lookEveryMs = 5_000;
-/** Another replica may follow the chain next, and then says it in its own name. */
+/** Not longer: another replica may follow the chain next, and reports under its own name. */
 const standsMs = 30_000;
 const weiPerGwei = 1_000_000_000n;
 
@@ -66,7 +66,7 @@ export function createFundsWatch({ usage, board, view, clock }: FundsWatchDeps) 
     return bounds.map(({ subject, trouble, counter, most, losses = [] }) => {
       const reserved = stateByCounter.get(counter)?.reserved ?? 0;
       const lost = losses.reduce((sum, of) => sum + (stateByCounter.get(of.counter)?.used ?? 0), 0);
-      // Of a share of which nothing is promised one operation passes, whatever it costs.
+      // While nothing is promised from a share, one operation passes, whatever it costs.
       const left = reserved === 0 && trouble === 'ShareFull' ? Infinity : most - reserved - lost;
       return { subject, trouble, left: bounded(left) };
     });
@@ -91,7 +91,7 @@ type Bound = {
   readonly counter: string;
   /** Gwei. */
   readonly most: number;
-  /** Of a budget: what was lost today. */
+  /** Counters of today's losses; a budget has them. */
   readonly losses?: readonly CounterId[];
 };
 
@@ -127,7 +127,7 @@ function sharesOn(
     );
     return sharing.flatMap((organisation) => {
       const percent = organisationPercent(profile, organisation);
-      // Then the account itself says it.
+      // The account itself is watched, and a share of 100 % would only repeat it.
       if (percent === 100) return [];
       return [
         {

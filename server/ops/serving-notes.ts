@@ -60,7 +60,7 @@ export function createServingNotes(deps: ServingNotesDeps) {
     full.set(share.counter.slice(0, share.counter.indexOf('/')), key);
   }
 
-  /** Asked by the counters and the present config: a raised threshold, a new window and expired promises all end it. */
+  /** Judged by the counters and the present config, so a raised threshold, a new window or expired promises end the problem. */
   async function lookAtLimits(): Promise<void> {
     const byChain = Map.groupBy(full, ([, { chainId }]) => chainId);
     for (const [chainId, noted] of byChain) {
@@ -112,7 +112,7 @@ export function createServingNotes(deps: ServingNotesDeps) {
     ofWebhooks: (webhooks: Pick<PolicyHosts, 'call'>): Pick<PolicyHosts, 'call'> => ({
       async call(request) {
         const outcomes = await webhooks.call(request);
-        // It keeps nobody from being served.
+        // A policy in Shadow refuses nobody.
         if (request.isShadow === true) return outcomes;
         for (const [index, outcome] of outcomes.entries()) {
           const webhook = request.policies[index];

@@ -12,7 +12,7 @@ import { ruleSchema } from '../decision/show/rule-schema.js';
 const text = { type: 'string' };
 const object = { type: 'object' };
 
-/** An object whose members are not described further than that it has these. */
+/** An object that has these members; nothing more is said about them. */
 const having = (...required: readonly string[]): JsonSchema => ({ ...object, required });
 
 /** Members of both modes. */

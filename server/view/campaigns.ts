@@ -35,14 +35,14 @@ export function serveCampaigns(config: PaymasterConfig): Campaigns | undefined {
   return { active, isEnforced, withoutIsAllowed: config.withoutCampaign === true };
 }
 
-/** The paymaster as it judges a request that names this campaign, made once: later steps compare it. */
+/** The paymaster with the policies of this campaign. The same object for each request: later steps compare it. */
 export function forCampaign<P extends ServedPolicies & { readonly campaigns: Campaigns | undefined }>(
   paymaster: P,
   name: string | undefined,
 ): P {
   const named = name === undefined ? undefined : paymaster.campaigns?.active.get(name);
   if (named === undefined) return paymaster;
-  // Keys with names share the campaigns of their paymaster, and must not share what is made here.
+  // Keys with names share the campaigns of their paymaster, but each has its own restrictions, so objects are kept for each.
   const ofPaymaster = made.get(paymaster) ?? new Map<ServedCampaign, object>();
   made.set(paymaster, ofPaymaster);
   const known = ofPaymaster.get(named);

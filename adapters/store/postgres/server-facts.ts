@@ -7,15 +7,15 @@ import { toWriterRow, type WriterRow } from './writers.js';
 /** Which server and which history it is: a promoted standby has another timeline. */
 type Identity = { readonly system: string; readonly timeline: string };
 
-/** What the server says about itself, and the writers of its data. */
+/** The facts that the server tells about itself, and the writers of its data. */
 export type Server = {
-  /** The one that wrote the data. */
+  /** The server that wrote the data. */
   readonly stored: Identity;
   readonly now: Identity;
   /** Whether a commit waits for a standby. */
   readonly waitsForStandby: boolean;
   readonly clock: EpochMs;
-  /** What writers had counted whose rows are gone. */
+  /** The sum of the counts of writers whose rows were removed. */
   readonly retiredSequence: number;
   readonly writers: readonly WriterRow[];
 };

@@ -4,7 +4,7 @@ import type { Call } from './turn-reading.js';
 const callsPerTurn = 64;
 /** More would only wait: a caller learns at once that the database is slow, and may ask again. */
 const maxWaiting = 1_024;
-/** Of a turn, and of a queue that is full, one paymaster has at most this share while calls of others wait. */
+/** One paymaster gets at most this share of a turn, and of a full queue, while calls of others wait. */
 const paymasterShare = 0.2;
 const maxWaitMs = 1_500;
 

@@ -7,7 +7,7 @@ export const priceSchema = `
   CREATE TABLE usage_prices (name TEXT PRIMARY KEY, rate TEXT NOT NULL, accepted_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** The last accepted prices, beside the rows that they decide about. */
+/** The last accepted prices, in the database whose limits they are used for. */
 export function createSqlitePriceReferences(db: Database): PriceReferences {
   const find = db.sql.prepare('SELECT rate, accepted_at FROM usage_prices WHERE name = ?');
   const put = db.sql.prepare(

@@ -12,11 +12,11 @@ import {
 } from './form-facts.js';
 import { Note } from './parts.js';
 
-/** What a change came to: done, unless it says that it is a warning or a failure. */
+/** The result of a change, with the tone in which it is shown. */
 export type Said = { readonly kind: 'done' | 'warn' | 'error'; readonly text: string };
 export type Outcome = Said | { readonly error: Error };
 
-/** What came of a change. Where a manifest owns the field: what to commit instead. */
+/** The result of a change below its form. Where a manifest owns the field: what to commit instead. */
 export function OutcomeNote({ outcome }: { readonly outcome: Outcome | undefined }) {
   return <InView of={outcome}>{outcome && <Words outcome={outcome} />}</InView>;
 }
@@ -50,10 +50,10 @@ export function InView({ of, children }: { readonly of: unknown; readonly childr
   );
 }
 
-/** Answers what to say: a text means that it is done, undefined that somebody thought better of it. */
+/** Resolves with the note to show. A text means done; undefined means that the person cancelled. */
 export type Change = () => Promise<string | Said | undefined>;
 
-/** Runs a change and keeps what came of it. Until it has ended no other one begins: a double click must not send it twice. */
+/** Runs a change and keeps its result. No other change begins until it has ended: a double click must not send it twice. */
 export function useOutcome(onDone?: () => void) {
   const [outcome, setOutcome] = useState<Outcome>();
   const isRunning = useRef(false);
@@ -91,9 +91,9 @@ export function Form({
   readonly isEmptied?: boolean;
   readonly entered?: Values;
   readonly managedBy?: Managed;
-  /** Why it failed elsewhere: shown until it is sent again. */
+  /** A failure outside the form, shown until the form is sent again. */
   readonly failed?: Error | undefined;
-  /** Behind its button. */
+  /** Shown after its button. */
   readonly beside?: ComponentChildren;
   readonly onType?: (values: Values) => void;
   readonly send: (values: Values) => ReturnType<Change>;
@@ -108,7 +108,7 @@ export function Form({
   return (
     <form
       class="made"
-      // What is wrong is said at the field, and stays there.
+      // Our own messages stand at the fields and stay there, unlike the browser's.
       noValidate
       onInput={({ currentTarget }) => onType?.(readValues(currentTarget))}
       onSubmit={(event) => {
@@ -153,7 +153,7 @@ export function OpenForm({
   ...form
 }: Parameters<typeof Form>[0] & {
   readonly title: string;
-  /** Of a form that was asked for: it comes into view, open and with the focus, and is gone once it is closed. */
+  /** For a form that a link or button opened: it scrolls into view, open and with the focus, and calls this when it is closed. */
   readonly onClose?: () => void;
 }) {
   const place = useRef<HTMLDetailsElement>(null);
@@ -199,7 +199,7 @@ export function Labelled({
         })}
       </label>
       {fault !== undefined && (
-        // The note of a form says it aloud.
+        // Without `says` the note of the form announces the fault.
         <p class="fault" id={id} role={says === undefined ? undefined : 'alert'}>
           {fault}
         </p>

@@ -3,7 +3,7 @@ import { Boxes } from './form.js';
 
 export type Radio = { readonly value: string; readonly title: string; readonly says: string };
 
-/** A choice of which each has a sentence. */
+/** A choice between options, each with a sentence that explains it. */
 export function Radios({
   legend,
   name,

@@ -19,7 +19,7 @@ export function Connect({ paymaster, onChanged }: OfPaymaster) {
   );
 }
 
-/** `isShown`: with the apiKey in it from the begin. */
+/** `isShown`: the apiKey is shown without a click. */
 export function Connection({
   paymaster: { object, chainId, paymasterId },
   isShown = false,

@@ -21,7 +21,7 @@ const verbs: Verbs = {
     'It no longer decides, for good: what it refuses now is paid for. A limit that is made again with its name goes on counting.',
 };
 
-/** Everything that decides about operations of a paymaster, once: what it says, what is used and left, and when that begins again. */
+/** Every rule of a paymaster, each in one row: its sentence, what is used and left, and when it resets. */
 export function Rules({ paymaster }: { readonly paymaster: Known }) {
   const { object, paymasterId } = paymaster;
   const [sender, setSender] = useState('');
@@ -258,8 +258,8 @@ function listRows(
 }
 
 /**
- * The API answers all policies of some kinds as one rule, without an id. A policy that was never valid is known by the name of the rule that
- * refuses because of it.
+ * The API answers all policies of some kinds as one rule, without an id. A policy that was never valid refuses everything by a rule that
+ * has its name.
  */
 function belongsToPolicy({ policyId, policyType, name, campaign }: Rule, { id, spec }: Policy): boolean {
   if (policyId !== undefined) return policyId === id;
@@ -268,15 +268,15 @@ function belongsToPolicy({ policyId, policyType, name, campaign }: Rule, { id, s
   return policyType === spec.policyType && campaign === spec.campaign;
 }
 
-/** What a row says, one sentence each. */
+/** The sentences of a row. */
 function saidBy({ policy, rules, limit }: Row): readonly string[] {
-  // Its figures have columns of their own.
+  // The figures of a limit are in their columns.
   if (policy !== undefined && (limit !== undefined || rules.length === 0))
     return [findRuleKind(policy.spec.policyType).says(policy.spec)];
   return rules.map(({ says }) => says);
 }
 
-/** Between 0 and 1, promises included; undefined where nobody knows, as of limits per account. */
+/** Between 0 and 1, promises included; undefined where it is not known, e.g. for limits per account. */
 export function usedShare({ used, reserved, threshold }: Limit): number | undefined {
   if (used === null || reserved === null || threshold === null) return undefined;
   return Number(threshold) === 0 ? 1 : Math.min(1, (Number(used) + Number(reserved)) / Number(threshold));

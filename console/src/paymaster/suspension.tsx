@@ -4,7 +4,7 @@ import { type Change, OutcomeNote, useOutcome } from '../parts/form.js';
 import { Badge, Card, Table } from '../parts/parts.js';
 import { type Known, formatLabel } from '../paymasters.js';
 
-/** What a token sees that may stop paymasters and not read them. */
+/** For a token that may stop paymasters but not read them. */
 export function Stoppable({
   all,
   onChanged,
@@ -33,12 +33,12 @@ export function Stoppable({
 
 export function State({ isSuspended, down }: Known) {
   if (isSuspended) return <Badge of="paused">suspended</Badge>;
-  // Whether it serves is known to those alone who may read.
+  // Only a token that may read learns whether the paymaster serves.
   if (!can('read')) return <Badge>not suspended</Badge>;
   return down === undefined ? <Badge of="pass">in service</Badge> : <Badge of="failed">out of service</Badge>;
 }
 
-/** Stops a paymaster, or lets it go on, which needs more. */
+/** Suspends a paymaster, which the scope `stop` is enough for, or resumes it, which needs `write`. */
 export function Suspension({
   paymaster,
   run,

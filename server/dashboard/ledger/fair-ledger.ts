@@ -18,9 +18,9 @@ export type Questions = Pick<
 export type FairLedger = (organisation: string) => Questions;
 
 /**
- * Of all questions that are asked at once only so many are put to the ledger, and one of each organisation, in turn: the
- * ledger in files answers questions and stores records in one thread, one after the other, and the one in PostgreSQL reads by
- * four connections. The answers of an organisation are bounded elsewhere, so every question here gets its turn.
+ * Only so many questions reach the ledger at once, one of each organisation, in turn: the ledger in files answers questions and
+ * stores records in one thread, one after the other, and the one in PostgreSQL reads by four connections. The answers of an
+ * organisation are bounded elsewhere, so every question here gets its turn.
  */
 export function createFairLedger(ledger: Questions): FairLedger {
   const slots = new FairSlots({

@@ -30,7 +30,7 @@ const namedKinds: Partial<Record<(typeof groups)[number], NamedKind>> = {
   wouldRefuse: 'PaymasterPolicy',
 };
 
-/** With what the ledger does not know of it. */
+/** With the name and labels, which the ledger does not have. */
 type Shown = UsageRow & {
   readonly name: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;

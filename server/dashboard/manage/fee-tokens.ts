@@ -35,7 +35,7 @@ const tokenShape = shapeOf<Shown>()({
   problems: [
     problemsSchema,
     [problemExample],
-    // As to an organisation: a message may name the host of a price source, which is the platform's.
+    // As an organisation sees them: a message may name the host of a price source, which belongs to the platform.
     (token) =>
       listProblems(token, { now: token.now, limited: createLimited(), uses: new Map() }).map(renderProblem),
   ],

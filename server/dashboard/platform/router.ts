@@ -8,7 +8,7 @@ import { readParameters } from '../parameters.js';
 import { readParams, type RouterDeps } from '../router.js';
 import { send } from '../send.js';
 
-/** Whose answers and questions these are where organisations share something: no namespace has such a name. */
+/** The platform's name where organisations share a bound or a queue: no namespace has such a name. */
 export const platformOwner = '(platform)';
 
 type PlatformRouterDeps = Pick<RouterDeps, 'tools' | 'spend' | 'credentialOf'> & {
@@ -42,7 +42,7 @@ export function createPlatformRouter(endpoints: readonly Endpoint[], deps: Platf
   return router;
 
   async function handle(endpoint: Endpoint, call: { readonly given: object; readonly params: object }) {
-    // A row of the platform has a handler that asks for these alone: see the type of rows.
+    // The type of the rows makes sure that handlers of the platform need no more than this.
     return endpoint.handle(tools, call as unknown as Parameters<Endpoint['handle']>[1]);
   }
 }

@@ -26,9 +26,9 @@ export type TokenCase = Case &
     /** The draft with the least amount that the payment can take. */
     minDraft: TokenDraft | undefined;
     draft: TokenDraft | undefined;
-    /** Asked for while limits are found. */
+    /** What the account holds and allows; read while limits are estimated. */
     ground: Promise<PaymentGround> | undefined;
-    /** Simulated while limits are confirmed, with each that may be the ones. */
+    /** Payments that are simulated while limits are confirmed, one for each candidate. */
     early: EarlyPayments | undefined;
     /** The most that the contract can take, in token base units. */
     charge: bigint | undefined;
