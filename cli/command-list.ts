@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 
 type ListedOption = {
   readonly flags: readonly string[];
-  /** What may follow; absent: nothing does. */
+  /** Its possible values; absent: it takes none. */
   readonly values?: readonly string[];
 };
 
@@ -25,7 +25,7 @@ export type Listed = {
   /** Choices of its arguments. */
   readonly choices: readonly string[];
   readonly commands: readonly Listed[];
-  /** Of the table in program.ts, those that it is made of. */
+  /** Indexes of the rows of the table in program.ts that load it. */
   readonly rows?: readonly number[];
 };
 

@@ -16,7 +16,7 @@ import type { Keys } from './reconcilers/mapping.js';
 import { findOrganisation } from './reconcilers/organisation.js';
 import { createRepetition } from './runtime/repeat.js';
 
-/** Puts back what others delete or change of what the operator has written: soon after it is told, and all of it every ten minutes. */
+/** Restores objects of the operator that others delete or change: soon after the watch reports it, and all of them every ten minutes. */
 export function createRepairs(
   deps: Ambient & {
     readonly cache: Cache;
@@ -24,7 +24,7 @@ export function createRepairs(
     /** Undefined: the dashboard needs no grants. */
     readonly tenantAccess: TenantAccess | undefined;
     readonly timers: Timers;
-    /** Looks at these roots again. */
+    /** Reconciles these roots again. */
     readonly handle: (keys: Partial<Keys>) => void;
   },
 ) {

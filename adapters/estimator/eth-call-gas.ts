@@ -20,7 +20,7 @@ const modest: MeasuringLimits = {
   preVerificationGas: 0n,
 };
 
-/** Then plenty is tried again: another node may answer for the same URL. */
+/** How long a measurement is trusted: later another node may answer for the same URL. */
 const rememberedMs = 600_000;
 
 /**

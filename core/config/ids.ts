@@ -22,12 +22,12 @@ export function deriveContractId(tenant: Tenant, objectName: string): string {
   return deriveId(tenant, 'SmartContract', objectName);
 }
 
-/** Under which an Organisation's budget counts; by its name, so that one made again goes on. */
+/** The id under which an Organisation's budget counts. It follows from the name, so a budget that is made again goes on. */
 export function deriveBudgetId(tenant: Tenant, name: string): string {
   return deriveId(tenant, 'Budget', name);
 }
 
-/** Of a receiver of an Organisation's notifications; what it gets is signed with a key of this id. */
+/** The id of a receiver of an Organisation's notifications, and of the key that signs them. */
 export function deriveNotificationId(tenant: Tenant, name: string): string {
   return deriveId(tenant, 'Notification', name);
 }

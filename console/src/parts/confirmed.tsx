@@ -7,7 +7,7 @@ type Question = {
   readonly title: string;
   /** What will happen. */
   readonly says: string;
-  /** What the button says that lets it happen. */
+  /** The text of the button that agrees. */
   readonly button: string;
 };
 

@@ -42,7 +42,7 @@ export function pageEntries(): readonly Entry[] {
   );
 }
 
-/** The form of one of many is where somebody who may change it wants to be. */
+/** Opens the form of an entry, for a token that may change it. */
 function changed(name: string): string | undefined {
   return can() ? name : undefined;
 }
@@ -92,12 +92,12 @@ function operation({ id, at, verdict, reason, sender, calls }: Decision, text: s
   );
 }
 
-/** Where the list of decisions looks for this text. */
+/** Searches of Activity by this text. */
 export function inActivity(text: string): readonly Entry[] {
   if (!can('read') || text === '') return [];
   const href = pageHref('activity', { range: '30d', search: text });
   if (isAddress(text)) return [entry('Account', text, 'its operations in 30 days', href)];
-  // As the API takes it.
+  // The form of a request id that the API accepts.
   return /^[\x21-\x7e]{4,128}$/.test(text) && !isHash(text) && !isId(text)
     ? [entry('Request', text, 'request id, in 30 days', href)]
     : [];
@@ -109,7 +109,7 @@ export const kinds = ['Page', 'Paymaster', 'Contract', 'Policy', 'Operation', 'A
 export type Entry = {
   readonly kind: (typeof kinds)[number];
   readonly name: string;
-  /** Where it belongs. */
+  /** What it belongs to, e.g. its paymaster. */
   readonly detail: string;
   readonly href: string;
   /** What is searched, in small letters. */
@@ -118,11 +118,11 @@ export type Entry = {
 
 export type Found = {
   readonly shown: readonly Entry[];
-  /** How many fit, also those that are not shown. */
+  /** All matches, also those that are not shown. */
   readonly count: number;
 };
 
-/** Of one kind: who sees more goes on typing. */
+/** Most entries of one kind: more typing narrows them down. */
 const maxOfKind = 6;
 const maxWords = 5;
 
@@ -130,7 +130,7 @@ function entry(kind: Entry['kind'], name: string, detail: string, href: string, 
   return { kind, name, detail, href, text: `${name} ${detail} ${others}`.toLowerCase() };
 }
 
-/** Those that contain every word, a name that begins as the text first. Each entry is looked at once: work is linear, also for 10,000 of them. */
+/** Entries that contain every word; names that begin with the text come first. Each entry is looked at once: work is linear. */
 export function matching(entries: readonly Entry[], query: string): Found {
   const asked = query.trim().toLowerCase();
   const words = asked.split(/\s+/).slice(0, maxWords);

@@ -149,7 +149,7 @@ function exactly(balance: Gwei, recorded: bigint | undefined): bigint {
   return recorded !== undefined && gweiFloor(recorded) === balance ? recorded : gweiToWei(balance);
 }
 
-/** Of the samples that have one. */
+/** The newest sample with a price. */
 function newestPrice({ samples }: FundsHistory): FundsHistory['samples'][number] | undefined {
   return samples.findLast(({ usdPerNative }) => usdPerNative !== undefined);
 }
@@ -218,7 +218,7 @@ export function accountsOfProfile(
   ];
 }
 
-/** Exactly; null without a price, which is never 0. `usdPerNative`: dollars per coin with 18 implied decimals. */
+/** Dollars of an amount, exact; null where there is no price. `usdPerNative`: dollars per coin with 18 implied decimals. */
 function dollars(wei: bigint | undefined, usdPerNative: bigint | undefined): string | null {
   return wei === undefined || usdPerNative === undefined ? null : formatDecimal(wei * usdPerNative, 36);
 }

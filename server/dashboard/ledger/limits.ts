@@ -24,7 +24,7 @@ const figure: JsonSchema = {
 };
 
 type Figure = 'threshold' | 'used' | 'reserved' | 'remaining';
-/** `undefined`: not known without a sender. */
+/** A figure is undefined where it needs a sender and none was given. */
 type Limit = Readonly<Record<Figure, number | undefined>> & {
   readonly paymasterId: string;
   readonly paymaster: string;

@@ -36,18 +36,18 @@ export type Noun<K extends NounKind = NounKind> = {
   readonly kind: K;
   readonly one: string;
   idOf(tenant: Tenant, name: string): string;
-  /** The field of which two objects may not have the same; undefined: both may be there. */
+  /** The field in which two objects must differ and do not; undefined: both may exist. */
   clash(left: Spec<K>, right: Spec<K>): 'name' | 'address' | undefined;
   readonly quota: Parameters<typeof requireQuota>[2];
   /** Checks what a schema cannot check, and throws. `current`: before the change. */
   check(tools: Tools, call: Call, spec: Spec<K>, siblings: Siblings<K>, current?: Spec<K>): Promise<void>;
-  /** The field that stops it, and who may set it. */
+  /** The field that stops the object, and the scopes of tokens that may set it. */
   readonly stop: {
     readonly field: 'suspended' | 'active';
     readonly value: boolean;
     readonly needs: readonly TokenScope[];
   };
-  /** What the answer to a change says about it; absent: nothing. */
+  /** Remarks that the answer to a change has; absent: none. */
   remarks?(tools: Tools, principal: Principal, before: Resources[K], after: Spec<K>): Promise<Remarks>;
   readonly example: Spec<K>;
   /** What answers show besides what is stored. Absent: nothing. */
@@ -57,11 +57,11 @@ export type Noun<K extends NounKind = NounKind> = {
 export type Beside<K extends NounKind> = {
   readonly schema: Readonly<Record<string, JsonSchema>>;
   readonly example: object;
-  /** Reads once what is shown of all the objects, and answers it in their order. */
+  /** Reads the members for all the objects at once, and answers them in the order of the objects. */
   read(tools: Tools, principal: Principal, objects: readonly Resources[K][]): Promise<readonly object[]>;
 };
 
-/** Of the same owner, without itself. Contracts are counted only: each may have 200 kB. */
+/** The other objects of the same owner. Of contracts only the number: each may have 200 kB. */
 type Siblings<K extends NounKind> = { readonly count: number; readonly objects: readonly Resources[K][] };
 
 type Named = { readonly name: string };

@@ -82,7 +82,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       now: clock.now(),
     });
     const { op, terms, verdict } = gathered.minDraft;
-    // A rate at which nothing can be charged is told by the step that charges.
+    // The step that charges refuses a rate at which nothing can be charged.
     if (!verdict.pass || gathered.maxTokenAmount === undefined) return verdict;
     return decideMaxCharge(gathered, computeMaxCharge(gathered, op, terms));
   }
@@ -121,7 +121,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       return { ...decideTokenLimits(gathered, terms, estimate), terms };
     };
     const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, gathered, token);
-    // A failure is known when the limits are.
+    // A failure is reported where `holds` is awaited, once limits are found.
     if (holds instanceof Promise) holds.catch(() => {});
     const beginWith = (candidates: readonly Estimate[]): void => {
       gathered.early = beginPayments(
