@@ -25,7 +25,7 @@ export function renderPlan({ wanted, facts, findings, steps, costs }: Plan): Res
   const rows = steps.map((step, at) => ({ step, priced: costs[at] ?? { says: 'not priced' } }));
   const advice = facts.contract === undefined ? sourceLines(wanted.layout) : [];
   const isWhole = steps.length === 0 && findings.length === 0 && facts.contract !== undefined;
-  const text = linesOf(
+  const text = joinLines(
     headline(wanted, facts),
     ...findings.map((finding) => `wrong      ${finding}`),
     ...advice,
@@ -46,7 +46,7 @@ export function renderStatus({ wanted, facts, findings, steps }: Omit<Plan, 'cos
   const { contract } = facts;
   const isMissing = contract === undefined;
   const missing = [...new Set([...(isMissing ? ['deploy'] : []), ...steps.map(({ verb }) => verb)])];
-  const text = linesOf(
+  const text = joinLines(
     headline(wanted, facts),
     ...(isMissing ? sourceLines(wanted.layout) : linesOfContract(wanted, contract)),
     ...findings.map((finding) => `wrong      ${finding}`),
@@ -99,7 +99,7 @@ export function renderSent(facts: Facts, sent: readonly Sent[]): Result {
 }
 
 /** Without those that are false. */
-function linesOf(...all: readonly (string | false)[]): string {
+function joinLines(...all: readonly (string | false)[]): string {
   return all.filter((line) => line !== false).join('\n');
 }
 

@@ -24,7 +24,7 @@ export function findRange(name = '24h'): { readonly from: string; readonly step:
 }
 
 /** Usage of a time, by what the query groups it by. */
-export function usageOf(query: Readonly<Record<string, string>>): Promise<Usage> {
+export function readUsage(query: Readonly<Record<string, string>>): Promise<Usage> {
   return call<Usage>(`/manage/v1/usage?${new URLSearchParams(query)}`);
 }
 

@@ -3,7 +3,7 @@ import { count, fieldTime, words } from '../format.js';
 import { Filter } from '../parts/filter.js';
 import { type Choice, Select } from '../parts/parts.js';
 import { listChoices, usePaymasters } from '../paymasters.js';
-import { rangeChoices, findRange, usageOf } from '../range.js';
+import { rangeChoices, findRange, readUsage } from '../range.js';
 import { pageHref, step } from '../route.js';
 
 const verdicts = [
@@ -121,7 +121,7 @@ function useGroups(groupBy: 'reason' | 'method', filters: Filters) {
   const { range = '24h', from, to, paymasterId } = filters;
   const key = JSON.stringify([groupBy, range, from, to, paymasterId]);
   const ask = () =>
-    usageOf({ ...toTimeRange(filters), groupBy, step: 'month', ...(paymasterId && { paymasterId }) });
+    readUsage({ ...toTimeRange(filters), groupBy, step: 'month', ...(paymasterId && { paymasterId }) });
   const { data } = useLive(key, ask, 30_000);
   return (data?.items ?? []).flatMap(({ group, ...row }) =>
     group === null || group === '(none)' || group === 'other' ? [] : [{ ...row, group }],

@@ -4,7 +4,7 @@ import { coins, count, decimal, words } from '../format.js';
 import { RangeFilter } from '../parts/filter.js';
 import { Funds } from '../parts/funds.js';
 import { Card, Shown, Tile } from '../parts/parts.js';
-import { findRange, usageOf } from '../range.js';
+import { findRange, readUsage } from '../range.js';
 import type { Usage } from '../records.js';
 import { pageHref, route } from '../route.js';
 import { GroupPlot, OperationsPlot } from '../usage-plot.js';
@@ -13,7 +13,7 @@ import { ProblemTable, useProblems } from './problems.js';
 /** What the person on call and the owner ask first: does it work, what does it cost, and for how long does the money last. */
 export function Overview() {
   const { range = '24h' } = route.value.query;
-  const usageBy = (groupBy: string) => () => usageOf({ ...findRange(range), groupBy });
+  const usageBy = (groupBy: string) => () => readUsage({ ...findRange(range), groupBy });
   const usage = useLive(`usage ${range}`, usageBy('paymaster'));
   const reasons = useLive(`reasons ${range}`, usageBy('reason'));
   const funds = useLive('funds', () => call<Answers['getFunds']>('/manage/v1/funds'));

@@ -48,7 +48,7 @@ export function Playground() {
               <form
                 onSubmit={(event) => {
                   event.preventDefault();
-                  void ask(() => answerOf(choose(all), text));
+                  void ask(() => askAnswer(choose(all), text));
                 }}
               >
                 <Labelled
@@ -82,7 +82,7 @@ export function Playground() {
 }
 
 /** Throws with a sentence for a text that is not an operation. */
-async function answerOf(chosen: Known, text: string): Promise<Answer> {
+async function askAnswer(chosen: Known, text: string): Promise<Answer> {
   const path = `/manage/v1/paymasters/${chosen.object}/explain`;
   const explanation = await call<Explanation>(path, { method: 'POST', body: parseQuestion(text) });
   const mayHave = explanation.sponsored === true && can();

@@ -227,7 +227,7 @@ export function Table<T>({
       </td>
     ));
   const kind = ({ isNumber }: Column<T>) => (isNumber ? 'number' : '');
-  const directionOf = ({ name, isNewestFirst }: Column<T>) => {
+  const sortDirection = ({ name, isNewestFirst }: Column<T>) => {
     if (isNewestFirst) return 'descending';
     if (order?.name !== name) return undefined;
     return order.isUp ? 'ascending' : 'descending';
@@ -241,7 +241,7 @@ export function Table<T>({
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.name} scope="col" class={kind(column)} aria-sort={directionOf(column)}>
+              <th key={column.name} scope="col" class={kind(column)} aria-sort={sortDirection(column)}>
                 {column.by === undefined ? (
                   `${column.name}${column.isNewestFirst ? ', newest first' : ''}`
                 ) : (

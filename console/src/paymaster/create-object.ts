@@ -19,7 +19,7 @@ export function create({ noun, object, spec }: NewObject, onceKey?: string): Pro
 }
 
 /** A policy of what a form says; `settings` has the member of its kind. */
-export function newPolicyOf<Settings extends object>(
+export function composePolicy<Settings extends object>(
   paymaster: string,
   policyType: Policy['spec']['policyType'],
   { name = '', campaign, enforcement }: Values,

@@ -7,7 +7,7 @@ import { Note } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
 import type { Limit, Policy } from '../records.js';
 import { ChangeForm, CommonFields, enforcements } from './common-fields.js';
-import { create, newPolicyOf } from './create-object.js';
+import { create, composePolicy } from './create-object.js';
 import { ruleKinds } from './kinds.js';
 import { units } from './limit-words.js';
 import { type Proposed, WouldRefuse } from './would-refuse.js';
@@ -225,7 +225,7 @@ export function composeLimit(paymaster: string, values: Values) {
     ...(threshold !== '' && { threshold, ...composeCycle(values) }),
     ...(perOperation !== '' && { perOperation }),
   };
-  return newPolicyOf(paymaster, 'PAYMASTER_SA_LIMIT', values, { spendingLimit });
+  return composePolicy(paymaster, 'PAYMASTER_SA_LIMIT', values, { spendingLimit });
 }
 
 export function LimitFields() {

@@ -7,7 +7,7 @@ import { Funds } from '../parts/funds.js';
 import { findChain, OnChain } from '../parts/on-chain.js';
 import { Card, Facts, Shown, Tile, Time } from '../parts/parts.js';
 import type { Known, OfPaymaster } from '../paymasters.js';
-import { startOfDay, startOfMonth, usageOf } from '../range.js';
+import { startOfDay, startOfMonth, readUsage } from '../range.js';
 import type { Usage } from '../records.js';
 import { pageHref } from '../route.js';
 
@@ -15,7 +15,7 @@ import { pageHref } from '../route.js';
 export function Money({ paymaster, onChanged }: OfPaymaster) {
   const { object, paymasterId, chainId } = paymaster;
   const spentSince = (from: string, step: string) => () =>
-    usageOf({ from, step, groupBy: 'paymaster', paymasterId });
+    readUsage({ from, step, groupBy: 'paymaster', paymasterId });
   const today = useLive(`spent today ${object}`, spentSince(startOfDay(), 'day'));
   const month = useLive(`spent month ${object}`, spentSince(startOfMonth(), 'month'));
   const funds = useLive('funds', () => call<Answers['getFunds']>('/manage/v1/funds'));

@@ -5,7 +5,7 @@ import { OutcomeNote, useOutcome } from '../parts/form.js';
 import { findChain } from '../parts/on-chain.js';
 import { Card, Coins, Table } from '../parts/parts.js';
 import type { Known } from '../paymasters.js';
-import { startOfDay, usageOf } from '../range.js';
+import { startOfDay, readUsage } from '../range.js';
 import type { Limit } from '../records.js';
 import { pageHref } from '../route.js';
 import { Meter } from './objects.js';
@@ -22,7 +22,7 @@ export function PaymasterTable({
 }) {
   const { outcome, run } = useOutcome(onChanged);
   const usage = useLive('spent today', () =>
-    usageOf({ from: startOfDay(), step: 'day', groupBy: 'paymaster' }),
+    readUsage({ from: startOfDay(), step: 'day', groupBy: 'paymaster' }),
   );
   const limits = useLive('limits', async () => (await call<Answers['getLimits']>('/manage/v1/limits')).items);
   const problems = useProblems();

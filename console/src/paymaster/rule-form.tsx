@@ -7,7 +7,7 @@ import type { Known } from '../paymasters.js';
 import type { Policy } from '../records.js';
 import { choose, route } from '../route.js';
 import { ChangeForm, CommonFields } from './common-fields.js';
-import { create, newPolicyOf } from './create-object.js';
+import { create, composePolicy } from './create-object.js';
 import { findRuleKind, type RuleKind, ruleKinds } from './kinds.js';
 
 type Spec = Policy['spec'];
@@ -51,7 +51,7 @@ export function NewRule({ paymaster, onDone }: { readonly paymaster: Known; read
 /** Of what the fields of the kind send. */
 export function composeRule(paymaster: string, policyType: PolicyType, values: Values) {
   const { member, read } = findRuleKind(policyType);
-  return newPolicyOf(paymaster, policyType, values, { [member]: read?.(values, {}) });
+  return composePolicy(paymaster, policyType, values, { [member]: read?.(values, {}) });
 }
 
 function RuleFields({ first }: { readonly first: PolicyType }) {

@@ -80,7 +80,7 @@ function AskAgain({ decision, paymaster }: { readonly decision: TracedDecision; 
     try {
       const userOp = await smallOperation(decision);
       const path = `/manage/v1/paymasters/${paymaster.object}/explain`;
-      setSaid(saidOf(await call<Explanation>(path, { method: 'POST', body: { userOp, context } })));
+      setSaid(describeAnswer(await call<Explanation>(path, { method: 'POST', body: { userOp, context } })));
     } catch (error) {
       setSaid({ kind: 'error', text: (error as Error).message });
     }
@@ -106,7 +106,7 @@ function AskAgain({ decision, paymaster }: { readonly decision: TracedDecision; 
   );
 }
 
-function saidOf({ sponsored, reason, steps }: Explanation): Said {
+function describeAnswer({ sponsored, reason, steps }: Explanation): Said {
   if (sponsored === true) return { kind: 'done', text: 'It would pass now.' };
   if (sponsored === null)
     return { kind: 'warn', text: 'All but the webhooks lets it pass now; they were not asked.' };
