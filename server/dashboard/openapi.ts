@@ -139,7 +139,7 @@ const cursorSchema: JsonSchema = {
 
 const programmedHeader = {
   description:
-    'true when the change is served already, false when the operator needs longer or has refused it.',
+    'true when the change is compiled and stored, from where replicas follow within a second; false when the operator needs longer or has refused it.',
   schema: { type: 'string', enum: ['true', 'false'] },
 };
 

@@ -10,8 +10,8 @@ import { objectKey } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 
 /**
- * Waits until a written change is served, so that a sponsorship request made after the answer sees the change.
- * Answers false when the time is over, or at once when the operator has refused the resource. A write never fails because of this.
+ * Waits until the operator has compiled a written change and stored it for the servers. In one process the next sponsorship sees it;
+ * replicas elsewhere watch the store, and follow within a second. Answers false when the time is over, or at once when the operator has refused the resource. A write never fails because of this.
  */
 export type ProgrammedWait = ReturnType<typeof createProgrammedWait>;
 
@@ -31,7 +31,7 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
         return present ? verdict(present, object.metadata.generation) : false;
       }),
 
-    /** True once nothing of the object is served. */
+    /** True once the stored config has nothing of the object. */
     deleted: (tenant: Tenant, object: Deleted) =>
       poll(timeoutMs, async () => {
         const paymaster = object.kind === 'Paymaster' ? object.metadata.name : object.spec.paymasterRef.name;

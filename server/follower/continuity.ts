@@ -21,7 +21,8 @@ import { reversals } from './step-records.js';
  *     replaced  ── takeBackStep ────────────► forgotten
  *     forgotten ── Rescan.start ────────────► whole
  *
- * Each round looks anew, so the chain may turn any of them into any other.
+ * Each round looks anew, so the chain may turn any of them into any other. `replaced` and `forgotten` are `broken` without a remembered
+ * step that still stands, before and after {@link takeBackStep} has taken back what it could.
  *
  * `whole`: the settled block is a part of the chain. `broken`: it is proven that it is not. `waiting`: neither is known, e.g. because the
  * node lags, or because a load balancer has chosen a node without blocks that another node has shown.
