@@ -64,11 +64,13 @@ export async function ask(
 /** Bounds a hang. */
 const maxTries = 100;
 
-/** As wallets do, asks again while the store says that it is busy: on a busy machine any call may have to wait too long. */
+const mayBeAskedAgain: readonly unknown[] = ['USAGE_STORE_BUSY', 'USAGE_STORE_DOWN'];
+
+/** As wallets do, asks again where the store had no time for the call: on a busy machine any call may have to wait too long. */
 async function unlessBusy(call: () => Promise<RpcAnswer>): Promise<RpcAnswer> {
   for (let tries = 1; ; tries++) {
     const answer = await call();
-    if (answer.error?.data?.['reason'] !== 'USAGE_STORE_BUSY' || tries === maxTries) return answer;
+    if (!mayBeAskedAgain.includes(answer.error?.data?.['reason']) || tries === maxTries) return answer;
   }
 }
 
