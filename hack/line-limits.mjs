@@ -2,7 +2,7 @@
  * What is wrong with the sizes of the product's folders, a sentence each. `counts`: lines of code by folder. `limits`: by folder, how
  * many it may have, and why that last rose.
  */
-export function problemsOf(counts, limits) {
+export function checkLines(counts, limits) {
   const unknown = Object.keys(limits)
     .filter((folder) => !Object.hasOwn(counts, folder))
     .map(
@@ -10,12 +10,12 @@ export function problemsOf(counts, limits) {
         `hack/lines.json has a figure for ${folder}, which is not a folder of the product: take it out.`,
     );
   return [
-    ...Object.entries(counts).flatMap(([folder, lines]) => problemsOfFolder(folder, lines, limits[folder])),
+    ...Object.entries(counts).flatMap(([folder, lines]) => checkFolder(folder, lines, limits[folder])),
     ...unknown,
   ];
 }
 
-function problemsOfFolder(folder, lines, limit) {
+function checkFolder(folder, lines, limit) {
   if (!Number.isSafeInteger(limit?.lines))
     return [
       `${folder} has ${lines} lines of code and no figure in hack/lines.json: add one with its reason.`,

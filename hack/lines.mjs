@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { problemsOf } from './line-limits.mjs';
+import { checkLines } from './line-limits.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const product = ['core', 'adapters', 'operator', 'server', 'standalone', 'cli', 'console'];
@@ -41,9 +41,9 @@ console.log(
 );
 
 const counts = Object.fromEntries(
-  product.map((folder) => [folder, linesOf(code.filter(({ kind }) => kind === folder))]),
+  product.map((folder) => [folder, sumLines(code.filter(({ kind }) => kind === folder))]),
 );
-const problems = problemsOf(counts, JSON.parse(readFileSync(join(root, 'hack/lines.json'), 'utf8')));
+const problems = checkLines(counts, JSON.parse(readFileSync(join(root, 'hack/lines.json'), 'utf8')));
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
@@ -79,9 +79,9 @@ function count(text) {
 
 function print(name, some) {
   if (some.length === 0) return;
-  console.log(`${name.padEnd(20)} ${String(linesOf(some)).padStart(7)} lines in ${some.length} files`);
+  console.log(`${name.padEnd(20)} ${String(sumLines(some)).padStart(7)} lines in ${some.length} files`);
 }
 
-function linesOf(some) {
+function sumLines(some) {
   return some.reduce((sum, file) => sum + file.lines, 0);
 }

@@ -21,7 +21,7 @@ import { idle, type ChainFollowerDeps, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
 import {
   chargesOfLoss,
-  joinLate,
+  joinSettlements,
   spentByPaymaster,
   unpaidIn,
   type Loss,
@@ -169,7 +169,7 @@ export class ChainFollower {
     const later = await settleAgain(reading, ending.mined, ending.spent);
     const { corrected } = now;
     const reads = [now, again, later];
-    const { settled, losses, ambiguous, unattributed, ...others } = joinLate(
+    const { settled, losses, ambiguous, unattributed, ...others } = joinSettlements(
       ...reads.map(({ settlement }) => settlement),
     );
     // Most nodes have no balances for blocks far below the head; nothing is promised until the head is reached.

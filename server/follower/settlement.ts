@@ -76,7 +76,7 @@ export function settle(
     const of = promised.get(id) ?? [];
     return [settleOne(operation, of, evidenceOf(operation), isOurs(operation.paymaster))];
   });
-  return joinLate(...parts);
+  return joinSettlements(...parts);
 }
 
 function settleOne(
@@ -105,7 +105,7 @@ function settleOne(
   };
 }
 
-export function joinLate(...parts: readonly Settlement[]): Settlement {
+export function joinSettlements(...parts: readonly Settlement[]): Settlement {
   return {
     settled: parts.flatMap(({ settled }) => settled),
     released: parts.flatMap(({ released }) => released),
@@ -153,7 +153,7 @@ export function settleLate(
       return settleLateOne(operation, reservation, { candidates, isProven, ...evidence });
     });
   });
-  return joinLate(...parts);
+  return joinSettlements(...parts);
 }
 
 /** Whether the operation carries the digest of one of these promises; then it cannot carry another one. */

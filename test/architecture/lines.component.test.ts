@@ -8,10 +8,10 @@ import { repositoryRoot as root } from '../support/repository-root.js';
 
 type Limits = Readonly<Record<string, { readonly lines?: number; readonly why?: string }>>;
 
-let problemsOf: (counts: Readonly<Record<string, number>>, limits: Limits) => readonly string[];
+let checkLines: (counts: Readonly<Record<string, number>>, limits: Limits) => readonly string[];
 beforeAll(async () => {
   const file = pathToFileURL(join(root, 'hack/line-limits.mjs')).href;
-  ({ problemsOf } = (await import(file)) as { problemsOf: typeof problemsOf });
+  ({ checkLines } = (await import(file)) as { checkLines: typeof checkLines });
 });
 
 const why = 'A policy may have a calendar.';
@@ -19,13 +19,13 @@ const why = 'A policy may have a calendar.';
 describe('the lines of a folder', () => {
   test('may be as many as its figure says', () => {
     expect(
-      problemsOf({ core: 100, cli: 7 }, { core: { lines: 100, why }, cli: { lines: 100, why } }),
+      checkLines({ core: 100, cli: 7 }, { core: { lines: 100, why }, cli: { lines: 100, why } }),
     ).toEqual([]);
   });
 
   test('above its figure fail, with both and what to do', () => {
     expect(
-      problemsOf({ core: 101, cli: 7 }, { core: { lines: 100, why }, cli: { lines: 100, why } }),
+      checkLines({ core: 101, cli: 7 }, { core: { lines: 100, why }, cli: { lines: 100, why } }),
     ).toEqual([
       'core has 101 lines of code and may have 100: make something there smaller, or raise its figure in hack/lines.json with the reason.',
     ]);
@@ -40,12 +40,12 @@ describe('the lines of a folder', () => {
       says: 'no reason',
     },
     {
-      name: 'a figure for what is not a folder of the product',
+      name: 'a figure for a name that is not a folder of the product',
       limits: { core: { lines: 100, why }, hack: { lines: 9, why } },
       says: 'not a folder of the product',
     },
   ])('with $name fail', ({ limits, says }) => {
-    expect(problemsOf({ core: 1 }, limits)).toEqual([expect.stringContaining(says)]);
+    expect(checkLines({ core: 1 }, limits)).toEqual([expect.stringContaining(says)]);
   });
 
   test('of this tree are at most those of hack/lines.json, and `make lines` prints the seven folders', () => {

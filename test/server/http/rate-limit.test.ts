@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createRateLimiter } from '../../../server/http/rate-limit.js';
+import { growthOf, mostGrowth } from '../../support/work.js';
 
 const limit = { requests: 3, perSeconds: 6 };
 
@@ -37,4 +38,13 @@ test('a clock that steps back gives nothing away and locks nobody out', () => {
   expect(take()).toBe(2);
   advance(2_000);
   expect(take()).toBe(0);
+});
+
+test('a caller among fifty thousand costs no more than one among a thousand', () => {
+  const growth = growthOf((size) => {
+    const { take } = aLimiter();
+    const names = Array.from({ length: size }, (_, index) => `caller ${index}`);
+    return () => names.map((name) => take(name));
+  }, 6_000);
+  expect(growth).toBeLessThan(mostGrowth);
 });
