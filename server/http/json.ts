@@ -36,10 +36,14 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** A body that is an object. Throws INVALID_INPUT. */
-export function requireObject(body: unknown): Readonly<Record<string, unknown>> {
-  if (isObject(body)) return body;
-  throw invalidInput({ field: 'body', expected: 'a JSON object', value: quote(body) });
+/** A value that must be an object, by default the body. Throws INVALID_INPUT. `expected`: what such an object has. */
+export function requireObject(
+  value: unknown,
+  field = 'body',
+  expected = 'a JSON object',
+): Readonly<Record<string, unknown>> {
+  if (isObject(value)) return value;
+  throw invalidInput({ field, expected, value: quote(value) });
 }
 
 /** Members of a body that are not among those that are known; `expected` names these for people. */

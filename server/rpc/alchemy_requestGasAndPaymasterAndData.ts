@@ -1,3 +1,4 @@
+import { requireObject } from '../http/json.js';
 import { invalidInput, quote } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { hexQuantity } from '../../core/units/hex.js';
@@ -6,7 +7,7 @@ import { requireProfile } from '../decision/facts.js';
 import { parseEntryPointParams } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import { signWithFees, suggestedFees, type FeeDeps, type Fees } from './operation-with-fees.js';
-import { requireObject, requireOnePhase } from './params.js';
+import { requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 
 const feeNames = ['maxFeePerGas', 'maxPriorityFeePerGas'] as const;
@@ -70,7 +71,7 @@ type Overrides = {
 
 function readOverrides(value: unknown): Overrides {
   const path = 'params[0].overrides';
-  const overrides = requireObject(value ?? {}, path);
+  const overrides = requireObject(value ?? {}, path, 'an object');
   const given: Record<string, unknown> = {};
   const margins: Record<string, number> = {};
   for (const name of [...feeNames, ...limitNames, ...paymasterNames]) {

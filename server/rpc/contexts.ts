@@ -1,10 +1,11 @@
+import { requireObject } from '../http/json.js';
 import { invalidInput, type Problem, quote } from '../../core/errors.js';
 import { campaignName } from '../../core/policy/rules/campaign.js';
 import { type AddressKey, isAddressText } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
 import { Fields, uint } from '../../core/userop/fields.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { isKnownMember, requireObject } from './params.js';
+import { isKnownMember } from './params.js';
 
 /** What a context of another service means here, beside our own members. */
 type ReadContext = {
@@ -37,7 +38,7 @@ export function readContext(
 }
 
 function readPayment(value: unknown, path: string): NonNullable<ReadContext['payment']> {
-  const fields = new Fields(requireObject(value, path), path);
+  const fields = new Fields(requireObject(value, path, 'an object'), path);
   const token = fields.requiredAddress('tokenAddress');
   const most = fields.quantity('maxTokenAmount', uint(256));
   if (fields.isGiven('permit'))

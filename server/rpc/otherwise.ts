@@ -1,3 +1,4 @@
+import { requireObject } from '../http/json.js';
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { ErrorCode } from '../../core/error-codes.js';
 import type { SigningPhase } from '../../core/policy/rules/served.js';
@@ -18,7 +19,7 @@ import type { Sponsor } from '../decision/sign/sign.js';
 import { inRange } from '../decision/steps/in-range.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { requireObject, type Mode } from './params.js';
+import { type Mode } from './params.js';
 
 // `otherwise: {mode: "ERC20", feeTokenAddress, maxTokenAmount}`: the account pays in tokens where it is not sponsored. Anyone
 // can cause refusals, e.g. by filling a limit that others share, so an account pays only in the token and up to the amount of its request.

@@ -1,3 +1,4 @@
+import { requireObject } from '../http/json.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { DomainError, invalidInput, isDomainError, type Problem, quote } from '../../core/errors.js';
 import type { SigningPhase } from '../../core/policy/rules/served.js';
@@ -11,16 +12,6 @@ import type { SponsorRequest } from '../decision/request.js';
 import type { RequestOrigin } from './method.js';
 
 export type Mode = 'SPONSORED' | 'ERC20';
-
-/** Throws INVALID_INPUT. `expected`: what such an object has. */
-export function requireObject(
-  value: unknown,
-  field: string,
-  expected = 'an object',
-): Readonly<Record<string, unknown>> {
-  if (isObject(value)) return value;
-  throw invalidInput({ field, expected, value: quote(value) });
-}
 
 /** The service document writes `SPONSORED` and, in its text, `SPONSORSHIP`. */
 const modes: Readonly<Record<string, Mode>> = {

@@ -1,3 +1,4 @@
+import { requireObject } from '../http/json.js';
 import { invalidInput, type Problem } from '../../core/errors.js';
 import { isObject } from '../../core/schema/json-value.js';
 import { Fields } from '../../core/userop/fields.js';
@@ -5,7 +6,7 @@ import { requireProfile } from '../decision/facts.js';
 import { parseEntryPointParams, requireChainId } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import { signWithFees, suggestedFees, withFees, type FeeDeps } from './operation-with-fees.js';
-import { readFlag, requireObject, requireOnePhase } from './params.js';
+import { readFlag, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 
 /**
@@ -45,7 +46,7 @@ export function zd_sponsorUserOperation(deps: SponsorMethodDeps & FeeDeps): RpcM
 function readToken(gasTokenData: unknown): { readonly token?: string } {
   if (gasTokenData === undefined || gasTokenData === null) return {};
   const path = 'params[0].gasTokenData';
-  const fields = new Fields(requireObject(gasTokenData, path), path);
+  const fields = new Fields(requireObject(gasTokenData, path, 'an object'), path);
   const token = fields.requiredAddress('tokenAddress');
   fields.done();
   return { token };
