@@ -73,6 +73,11 @@ export function invalidInput(problems: Problem | readonly Problem[]): DomainErro
   return new DomainError('INVALID_INPUT', sentences.join('; '), { problems: named });
 }
 
+/** Throws {@link invalidInput} where there is a problem. */
+export function throwIfAny(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw invalidInput(problems);
+}
+
 /** A field that someone else owns, and the owner's field manager. */
 export type OwnedField = { readonly field: string; readonly manager: string };
 

@@ -1,6 +1,6 @@
 import type { AddressKey } from '../units/address.js';
-import type { EpochMs } from '../units/time.js';
-import { formatDecimal, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
+import { formatInstant, type EpochMs } from '../units/time.js';
+import { formatGwei, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
 import { refuse, type Refusal } from '../refusal.js';
 
 // How much may be lost on ERC20 operations that are mined and pay no token, and the texts of the refusals.
@@ -17,7 +17,7 @@ export function parseLossBudget(text: string = defaultTokenLossBudget): Gwei {
 export function senderBarred(sender: AddressKey, until: EpochMs): Refusal {
   return refuse(
     'SENDER_BARRED',
-    `an operation of ${sender} paid no token; ask again after ${timeText(until)}`,
+    `an operation of ${sender} paid no token; ask again after ${formatInstant(until)}`,
   );
 }
 
@@ -25,7 +25,7 @@ export function senderBarred(sender: AddressKey, until: EpochMs): Refusal {
 export function tokenModeStopped(contract: AddressKey, budget: number, until: EpochMs): Refusal {
   return refuse(
     'TOKEN_LOSS',
-    `${contract} has lost more than ${coins(budget)} coins; resets at ${timeText(until)}`,
+    `${contract} has lost more than ${formatGwei(budget)} coins; resets at ${formatInstant(until)}`,
   );
 }
 
@@ -40,14 +40,6 @@ export function exposureFull(
   const losses = party === 'contract' ? ', and the losses of the day,' : '';
   return refuse(
     'TOKEN_EXPOSURE_FULL',
-    `those of this ${party} that are not mined yet${losses} take ${coins(taken)} of ${coins(most)} coins, this one needs ${coins(cost)}`,
+    `those of this ${party} that are not mined yet${losses} take ${formatGwei(taken)} of ${formatGwei(most)} coins, this one needs ${formatGwei(cost)}`,
   );
-}
-
-function coins(gwei: number): string {
-  return formatDecimal(BigInt(gwei), 9);
-}
-
-function timeText(at: EpochMs): string {
-  return new Date(at).toISOString();
 }

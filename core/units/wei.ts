@@ -89,3 +89,13 @@ export function larger(a: bigint, b: bigint): bigint {
 export function smaller(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
+
+/** An amount of gwei in coins, e.g. 0.05. */
+export function formatGwei(gwei: number): string {
+  return formatDecimal(BigInt(gwei), 9);
+}
+
+/** Of an integer amount, rounded down. Computed in two parts, because a hundred times an amount may not fit into a double. */
+export function takePercent(amount: number, percent: number): number {
+  return Math.floor(amount / 100) * percent + Math.floor(((amount % 100) * percent) / 100);
+}

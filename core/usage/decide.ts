@@ -1,5 +1,6 @@
 import { DomainError } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
+import { takePercent } from '../units/wei.js';
 import type { Account, Accounts } from './accounts.js';
 import { isFinalizable } from './commits.js';
 import type { Counter, Counters } from './counters.js';
@@ -226,11 +227,6 @@ function findThreshold(chain: TurnState, { accounts }: ReserveRequest, { thresho
   const share = accounts[threshold.account];
   const balance = share === undefined ? undefined : chain.accounts.find(share)?.balance;
   return takePercent(balance ?? 0, threshold.percent);
-}
-
-/** Rounded down. Computed in two parts, because a hundred times a balance may not fit into a double. */
-function takePercent(balance: number, percent: number): number {
-  return Math.floor(balance / 100) * percent + Math.floor(((balance % 100) * percent) / 100);
 }
 
 function knownAccount(

@@ -76,7 +76,7 @@ async function readWhole(store: Store, sections: readonly Section[]): Promise<Li
       bytes += Buffer.byteLength(text) + 1;
       if (bytes > maxListBytes) throw tooLong();
       if (bytes > keptBytes) texts = undefined;
-      const place = { section: each, key: objectKey(object), metadata: toAge(object.metadata) };
+      const place = { section: each, key: objectKey(object), metadata: ageMetadata(object.metadata) };
       own.push(place);
       texts?.set(place, text);
       if (isLarge(each.kind)) await turn();
@@ -89,7 +89,7 @@ async function readWhole(store: Store, sections: readonly Section[]): Promise<Li
 }
 
 /** What {@link byAge} compares. */
-function toAge({ name, uid, creationTimestamp, annotations, ...rest }: ObjectMeta): ObjectMeta {
+function ageMetadata({ name, uid, creationTimestamp, annotations, ...rest }: ObjectMeta): ObjectMeta {
   const { resourceVersion, generation } = rest;
   return { name, uid, resourceVersion, generation, creationTimestamp, ...given({ annotations }) };
 }

@@ -1,5 +1,6 @@
 import { invalidInput, type Problem } from '../../core/errors.js';
 import type { Hex } from '../../core/units/hex.js';
+import { larger, smaller } from '../../core/units/wei.js';
 import type { EstimateRequest } from '../../core/userop/estimator.js';
 import { maxGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
@@ -101,14 +102,6 @@ function largerLimits(op: UserOperation, found: GivenLimits, { most, isCheap }: 
     verificationGasLimit: larger(given.verificationGasLimit, validation),
     preVerificationGas: larger(given.preVerificationGas, before),
   };
-}
-
-function larger(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
-}
-
-function smaller(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
 }
 
 /** The operation with limits filled in; missing limits become 0, so its cost is a lower bound. */

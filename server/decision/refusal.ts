@@ -7,7 +7,7 @@ import { accountBars } from '../../core/usage/token-losses.js';
 import { chainFence, type ReserveRefusal } from '../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
-import { formatDecimal } from '../../core/units/wei.js';
+import { formatGwei } from '../../core/units/wei.js';
 import { formatAmount } from '../../core/usage/units.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { PlannedHold, PlannedReservation } from './reservation.js';
@@ -75,7 +75,7 @@ function describeHold(
         return refuse('DEPOSIT_TOO_LOW', depositText(whose, { balance: most, reserved: taken, need: cost }));
       return refuse(
         'ORGANISATION_SHARE_FULL',
-        `operations of "${namespace}" that are not mined yet take ${ether(taken)} of ${ether(most)} ether, its share of the deposit of ${whose}; this one needs ${ether(cost)}`,
+        `operations of "${namespace}" that are not mined yet take ${formatGwei(taken)} of ${formatGwei(most)} ether, its share of the deposit of ${whose}; this one needs ${formatGwei(cost)}`,
       );
     }
     case 'budget': {
@@ -109,7 +109,7 @@ function depositText(
   whose: AddressKey,
   { balance, reserved, need }: { readonly balance: number; readonly reserved: number; readonly need: number },
 ): string {
-  return `deposit of ${whose}: ${ether(balance)} ether, of which ${ether(reserved)} are promised, needs ${ether(need)}`;
+  return `deposit of ${whose}: ${formatGwei(balance)} ether, of which ${formatGwei(reserved)} are promised, needs ${formatGwei(need)}`;
 }
 
 function at<T>(items: readonly T[], index: number): T {
@@ -117,8 +117,4 @@ function at<T>(items: readonly T[], index: number): T {
   if (item === undefined)
     throw new RangeError(`the usage store refused for number ${index} of ${items.length}`);
   return item;
-}
-
-function ether(gwei: number): string {
-  return formatDecimal(BigInt(gwei), 9);
 }

@@ -7,7 +7,7 @@ import type { PolicyShare } from '../../core/policy/kind.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
+import { gwei, gweiFloor, type Gwei, takePercent } from '../../core/units/wei.js';
 import { budgetHoldCounter, contractFence, exposureCounter } from '../../core/usage/counter-names.js';
 import { hasTurned } from '../../core/usage/decide.js';
 import type { AccountShare, ReservationKey, SignedPromise } from '../../core/usage/reservation.js';
@@ -21,7 +21,6 @@ import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
 import {
   sharedNames,
   organisationPercent,
-  takePercent,
   type ServedChain,
   type ServedProfile,
 } from '../view/served-chain.js';

@@ -10,7 +10,8 @@ import { contractLosses } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ReportBoard } from '../ops/report-board.js';
 import type { ConfigView } from '../view/config-view.js';
-import { organisationPercent, takePercent, servesByDefault, type ServedChain } from '../view/served-chain.js';
+import { takePercent } from '../../core/units/wei.js';
+import { organisationPercent, servesByDefault, type ServedChain } from '../view/served-chain.js';
 import { inUseMs } from './meter.js';
 
 const lookEveryMs = 5_000;

@@ -244,8 +244,3 @@ export function organisationPercent(
   const listed = defaultFunding?.organisations;
   return listed !== undefined && listed.size === 1 && listed.has(namespace) ? 100 : defaultPercent;
 }
-
-/** Rounded down; exact even when the product has more than 53 bits. */
-export function takePercent(amount: number, percent: number): number {
-  return Number((BigInt(amount) * BigInt(percent)) / 100n);
-}

@@ -157,7 +157,7 @@ export function aChain({ meta: m = {}, ...spec }: Built<ChainSpec, never> = {}):
     metadata: meta('dev', false, m),
     spec: {
       chainId: 31337,
-      rpc: { urls: ['http://127.0.0.1:8545'] },
+      rpc: { urls: ['http://127.0.0.1:1'] },
       nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
       profiles: [aProfile],
       ...spec,

@@ -257,7 +257,7 @@ describe('uniqueness', () => {
       key: { name: 'second' },
       spec: {
         chainId: 31338,
-        rpc: { urls: ['http://127.0.0.1:8546'] },
+        rpc: { urls: ['http://127.0.0.1:1'] },
         nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
         profiles: [aProfile],
       },

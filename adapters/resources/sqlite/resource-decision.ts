@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { fieldOwned, invalidInput, type Problem } from '../../../core/errors.js';
+import { fieldOwned, throwIfAny } from '../../../core/errors.js';
 import { isSameJson, isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import type { Kind } from '../../../core/resources/kinds.js';
 import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../core/meta/meta.js';
@@ -86,10 +86,6 @@ function composeObject(
     spec,
     ...(stored?.status && { status: stored.status }),
   };
-}
-
-export function throwIfAny(problems: readonly Problem[]): void {
-  if (problems.length > 0) throw invalidInput(problems);
 }
 
 /** JSON without members that are `undefined`: what a store over a wire would receive. */

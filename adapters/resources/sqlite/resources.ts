@@ -1,4 +1,4 @@
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, throwIfAny } from '../../../core/errors.js';
 import { isSameJson } from '../../../core/meta/field-tree.js';
 import { type Kind, kindNames, type Resources } from '../../../core/resources/kinds.js';
 import { formatKey, objectKey, parseKey, type ObjectKey } from '../../../core/meta/meta.js';
@@ -13,7 +13,7 @@ import { given } from '../../../core/units/given.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { Database } from '../../sqlite/database.js';
 import { createSlicedWatches } from '../../sqlite/sliced-watches.js';
-import { decideApply, plain, throwIfAny } from './resource-decision.js';
+import { decideApply, plain } from './resource-decision.js';
 import { createResourceRows, type StoredObject, typed } from './resource-rows.js';
 
 type Change = { readonly type: WatchEvent<Kind>['type']; readonly object: StoredObject };

@@ -2,7 +2,7 @@ import { entryPointRules } from '../../entry-point/table.js';
 import type { UserOperation } from '../../entry-point/user-operation.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
 import { hexToBytes, type Hex } from '../../units/hex.js';
-import { divideUp, parseEther } from '../../units/wei.js';
+import { divideUp, parseEther, smaller } from '../../units/wei.js';
 import { boundedForCaps, preVerificationGas } from '../../userop/pre-verification-gas.js';
 import type { Head } from '../heads.js';
 import { dataFeeKinds } from './kinds.js';
@@ -48,7 +48,7 @@ export function boundedPreVerificationGas(bundled: OperationInBundle, fee: DataF
   const ownGas = preVerificationGas(op, bundled.paymasterAndData);
   const gas = dataGas({ ...bundled, op }, fee, { ownGas });
   const most = parseEther(fee.spec.maxFee ?? defaultMaxDataFee) / (op.maxFeePerGas || 1n);
-  return ownGas + lower(gas, most);
+  return ownGas + smaller(gas, most);
 }
 
 /** What `bytes` more of calldata add, if they do not compress: e.g. a call that a client inserts later. */
@@ -67,12 +67,8 @@ export function bundlersGasPrice(
   { maxFeePerGas, maxPriorityFeePerGas }: Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   { baseFeePerGas, priorityFeePerGas }: DataFee['network'],
 ): bigint {
-  const price = baseFeePerGas + lower(maxPriorityFeePerGas, priorityFeePerGas);
-  return lower(price, maxFeePerGas) || 1n;
-}
-
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
+  const price = baseFeePerGas + smaller(maxPriorityFeePerGas, priorityFeePerGas);
+  return smaller(price, maxFeePerGas) || 1n;
 }
 
 function dataGas(

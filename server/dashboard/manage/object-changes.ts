@@ -2,7 +2,14 @@ import { renderYaml } from '../../../adapters/manifests/yaml.js';
 import { eachObject } from '../../../adapters/resources/pages.js';
 import { derivePaymasterId } from '../../../core/config/ids.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../../core/errors.js';
+import {
+  DomainError,
+  invalidInput,
+  isDomainError,
+  quote,
+  throwIfAny,
+  type Problem,
+} from '../../../core/errors.js';
 import { isTextMap, type Tree } from '../../../core/meta/field-tree.js';
 import { apiVersion, type ObjectKey } from '../../../core/meta/meta.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
@@ -30,7 +37,7 @@ export async function create<K extends NounKind>(
   const { dryWrites, writes, turns } = tools;
   const { create: make } = isDry ? dryWrites : writes;
   const { labels, spec } = composeNext(call.body, {});
-  refuse(validate(noun, key, { labels, spec }));
+  throwIfAny(validate(noun, key, { labels, spec }));
   return turns.run(turnName(noun, call), async () => {
     await admit(tools, call, noun, key.name, spec as Resources[K]['spec']);
     try {
@@ -73,7 +80,7 @@ export async function tellChange<K extends NounKind>(
     const current = toWritten(object);
     const wanted = await next({ ...current, spec: redact(schema, current.spec) as Tree });
     const whole = { ...wanted, spec: restore(schema, wanted.spec, current.spec) as Tree };
-    refuse(validate(noun, key, whole, object));
+    throwIfAny(validate(noun, key, whole, object));
     try {
       const edit = composeEdit<K>(object, owned, whole, dashboardManager);
       if (edit === undefined) return undefined;
@@ -165,7 +172,7 @@ export function requireAsInManifest(
     ...rest,
   }));
   const left = ours.filter((name) => Object.hasOwn(given, name));
-  refuse([...named, ...left.map((field) => ({ field, expected: 'left out' }))]);
+  throwIfAny([...named, ...left.map((field) => ({ field, expected: 'left out' }))]);
 }
 
 /** What a body asks for; `before` are the labels where it names none. Throws INVALID_INPUT. */
@@ -184,12 +191,8 @@ export function composeNext(
       ? []
       : [{ field: 'labels', expected: 'an object of texts', value: quote(labels) }]),
   ];
-  refuse(problems);
+  throwIfAny(problems);
   return { labels: isTextMap(labels) ? labels : before, spec: spec as Tree };
-}
-
-function refuse(problems: readonly Problem[]): void {
-  if (problems.length > 0) throw invalidInput(problems);
 }
 
 export async function requirePresent<K extends NounKind>(
@@ -227,7 +230,7 @@ export function requireKey(
   { principal: { namespace } }: Call,
   name: string,
 ): ObjectKey {
-  refuse(validateName(kind, { namespace, name }).map((problem) => ({ ...problem, field: 'name' })));
+  throwIfAny(validateName(kind, { namespace, name }).map((problem) => ({ ...problem, field: 'name' })));
   return { namespace, name };
 }
 

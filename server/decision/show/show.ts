@@ -1,5 +1,5 @@
 import type { Address } from '../../../core/units/address.js';
-import { formatDecimal } from '../../../core/units/wei.js';
+import { formatDecimal, formatGwei } from '../../../core/units/wei.js';
 import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
 import { given } from '../../../core/units/given.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
@@ -126,9 +126,9 @@ export function showUsage({ usage, op }: Case) {
       contract,
       unit: 'ether',
       ...(fundingAddress === undefined ? {} : { fundingAddress }),
-      ...(balance === undefined ? {} : { balance: ether(balance) }),
-      promised: ether(reserved),
-      ...(op === undefined ? {} : { needed: ether(accounts[index]?.need ?? 0) }),
+      ...(balance === undefined ? {} : { balance: formatGwei(balance) }),
+      promised: formatGwei(reserved),
+      ...(op === undefined ? {} : { needed: formatGwei(accounts[index]?.need ?? 0) }),
       ...(readAt === undefined ? {} : { readAt: new Date(readAt).toISOString() }),
     })),
     bounds: peeked.holds.flatMap(({ taken, most }, index) => {
@@ -157,7 +157,3 @@ const boundNames = {
   paymaster: 'unsecured token payments of the paymaster',
   account: 'unsecured token payments of the account',
 } as const satisfies Record<PlannedReservation['holds'][number]['bounds'], string>;
-
-export function ether(gwei: number): string {
-  return formatDecimal(BigInt(gwei), 9);
-}

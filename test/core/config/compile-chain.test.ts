@@ -19,7 +19,7 @@ test('a chain is served with defaults written out and addresses in checksummed f
     objectName: 'dev',
     configGeneration: 0,
     suspended: false,
-    rpc: { urls: ['http://127.0.0.1:8545'] },
+    rpc: { urls: ['http://127.0.0.1:1'] },
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     confirmations: 12,
     delegates: ['0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB'],

@@ -357,7 +357,7 @@ export const ruleCases: readonly RuleCase[] = [
     field: 'spec.rpc',
     message: 'given by exactly one of urls and file',
     passes: { now: aChain({ rpc: { file: 'mainnet' } }) },
-    fails: { now: aChain({ rpc: { urls: ['http://127.0.0.1:8545'], file: 'mainnet' } }) },
+    fails: { now: aChain({ rpc: { urls: ['http://127.0.0.1:1'], file: 'mainnet' } }) },
   },
   {
     field: 'spec.bundlers',

@@ -269,7 +269,9 @@ test.each([
       async () => {
         const now = await Promise.all(rows().map(readAll));
         left = rows().flatMap(({ what }, index) =>
-          JSON.stringify(now[index]) === JSON.stringify(before[index]) ? [] : [what],
+          JSON.stringify(now[index]) === JSON.stringify(before[index])
+            ? []
+            : [`${what}: ${JSON.stringify(now[index])} instead of ${JSON.stringify(before[index])}`],
         );
         return left.length === 0;
       },
