@@ -6,6 +6,7 @@ import { chargesConformance } from './usage/charges.js';
 import { commitsConformance } from './usage/commits.js';
 import { fencesConformance } from './usage/fences.js';
 import { budgetsConformance } from './usage/budgets.js';
+import { goingOnConformance } from './usage/going-on.js';
 import { holdsConformance } from './usage/holds.js';
 import { lifetimeConformance } from './usage/lifetime.js';
 import { lossConformance } from './usage/loss-of-data.js';
@@ -26,6 +27,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     reservingConformance(suite);
     askingAgainConformance(suite);
     atOnceConformance(suite);
+    goingOnConformance(suite);
     promisesConformance(suite);
     holdsConformance(suite);
     budgetsConformance(suite);

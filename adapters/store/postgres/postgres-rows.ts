@@ -1,3 +1,4 @@
+import { Pending } from '../../../core/pending.js';
 import type { RowStore, Wanted } from '../../../core/usage/row-store.js';
 import type { ChainRow } from '../../../core/usage/rows.js';
 import { toAccountBalance } from '../../../core/usage/accounts.js';
@@ -10,7 +11,6 @@ import { parseCounterRow, wantedRows } from './names.js';
 import type { PostgresProcess } from './process.js';
 import { Slot } from './slot.js';
 import { begin, readRows, rollback } from './statements.js';
-import type { Call } from './turn-reading.js';
 import { TurnQueue } from './turn-queue.js';
 import { toAccountRow, toChainRow, toKey, toReservation, readText, TurnRows } from './turn-rows.js';
 
@@ -39,17 +39,16 @@ export class PostgresRows implements RowStore {
     wanted: () => Wanted,
     decide: (turn: Turn, now: EpochMs) => T,
     promisesNothing?: (result: T) => boolean,
-  ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+  ): PromiseLike<T> {
+    const answer = new Pending<T>();
+    try {
       this.#process.assertUsable();
-      const call = {
-        wanted: wanted(),
-        decide,
-        promisesNothing: promisesNothing as Call['promisesNothing'],
-        answer: { resolve: resolve as Call['answer']['resolve'], reject },
-      };
+      const call = { wanted: wanted(), decide, promisesNothing, answer };
       this.#queues[chainId % slotCount]!.add(chainId, call);
-    });
+    } catch (error) {
+      answer.reject(error);
+    }
+    return answer;
   }
 
   async look<T>(chainId: number, wanted: () => Wanted, read: (turn: Turn, now: EpochMs) => T): Promise<T> {

@@ -178,8 +178,12 @@ export class PostgresProcess {
 
   /** The epoch that the chain must have. Throws UNAVAILABLE. */
   async epochOf(chainId: number): Promise<ChainEpoch> {
-    const epochs = this.#options.epochs();
-    return epochs.known(chainId) ?? (await epochs.of(chainId));
+    return this.knownEpoch(chainId) ?? (await this.#options.epochs().of(chainId));
+  }
+
+  /** Undefined until it was established. */
+  knownEpoch(chainId: number): ChainEpoch | undefined {
+    return this.#options.epochs().known(chainId);
   }
 
   /** The chain has another epoch. Resolves when it is established again, and throws UNAVAILABLE while it is lost. */

@@ -39,7 +39,7 @@ const crowdMs = 1_000;
 
 /**
  * One connection that writes, one turn at a time: two round trips, between which the core decides. While many calls come, a turn first
- * takes its locks, in one round trip more, and calls that came while it waited for them join it. Nothing of a turn is answered before its commit
+ * takes its locks, in one round trip more, and calls that came while it waited for them join it. Nothing that a turn promises is answered before its commit
  * is known: a commit in doubt counts as made only when a later commit of this writer was acknowledged.
  */
 export class Slot {
@@ -54,13 +54,16 @@ export class Slot {
     this.#process = process;
   }
 
-  /** Settles every call, those that join, too. Never rejects. */
+  /**
+   * Decides every call, those that join, too, and resolves with what is to be answered now that the turn is over: all of them, but for
+   * refusals, which it answers itself before the commit. Never rejects.
+   */
   async run(
     chainId: number,
     first: readonly Call[],
     isAlone: boolean,
     join: Join = noneJoins,
-  ): Promise<void> {
+  ): Promise<readonly Decided[]> {
     const calls = [...first];
     const locks = new Set<string>();
     let alone = isAlone;
@@ -85,9 +88,7 @@ export class Slot {
           continue;
         }
         this.#process.failed(error);
-        const refusal = isDomainError(error) ? error : unavailable(error);
-        for (const call of calls) call.answer.reject(refusal);
-        return;
+        return failed(calls, isDomainError(error) ? error : unavailable(error));
       }
   }
 
@@ -115,17 +116,22 @@ export class Slot {
   }
 
   /** One bad text refuses one request. */
-  async #halves(chainId: number, calls: readonly Call[], isAlone: boolean, error: unknown): Promise<void> {
+  async #halves(
+    chainId: number,
+    calls: readonly Call[],
+    isAlone: boolean,
+    cause: unknown,
+  ): Promise<readonly Decided[]> {
     if (calls.length === 1) {
-      this.#process.failed(error);
-      calls[0]!.answer.reject(
-        new DomainError('INTERNAL', 'the usage store does not take a value of the request', { cause: error }),
+      this.#process.failed(cause);
+      return failed(
+        calls,
+        new DomainError('INTERNAL', 'the usage store does not take a value of the request', { cause }),
       );
-      return;
     }
     const middle = Math.ceil(calls.length / 2);
-    await this.run(chainId, calls.slice(0, middle), isAlone);
-    await this.run(chainId, calls.slice(middle), isAlone);
+    const first = await this.run(chainId, calls.slice(0, middle), isAlone);
+    return [...first, ...(await this.run(chainId, calls.slice(middle), isAlone))];
   }
 
   async #turn(
@@ -133,9 +139,10 @@ export class Slot {
     calls: Call[],
     { locks, isAlone }: { readonly locks: ReadonlySet<string>; readonly isAlone: boolean },
     join: Join,
-  ): Promise<void> {
-    const epoch = await this.#process.epochOf(chainId);
-    const client = await this.#connected();
+  ): Promise<readonly Decided[]> {
+    // Where nothing is to be waited for, the first trip is sent before anybody goes on who was answered by the turn before.
+    const epoch = this.#process.knownEpoch(chainId) ?? (await this.#process.epochOf(chainId));
+    const client = this.#ready() ?? (await this.#connected());
     let wanted = wantedWithLocks(calls, locks);
     let isWritten = false;
     try {
@@ -176,14 +183,13 @@ export class Slot {
       const { refused = [], promised = [] } = Object.groupBy(decided, (one) =>
         isRefusal(one) ? 'refused' : 'promised',
       );
-      refused.forEach(answer);
       if (changes === undefined) {
         client.trip([rollback], answerMs).catch(() => this.#drop());
         this.#process.acknowledged(chainId, 0, number);
-        return promised.forEach(answer);
+        return decided;
       }
       isWritten = true;
-      await this.#write(client, chainId, changes, {
+      const writing = this.#write(client, chainId, changes, {
         movesCursor:
           !isSameCursor(changes.chain.cursor, chain.cursor) || changes.chain.open?.done !== chain.open?.done,
         number,
@@ -191,8 +197,10 @@ export class Slot {
         server: read.server,
         seen,
       });
+      refused.forEach(answer);
+      await writing;
       this.#process.acknowledged(chainId, countTurns(read.server) + 1, number);
-      promised.forEach(answer);
+      return promised;
     } catch (error) {
       // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
       if (!isWritten && client.isOpen) client.trip([rollback], answerMs).catch(() => this.#drop());
@@ -294,6 +302,10 @@ export class Slot {
     }
   }
 
+  #ready(): Pipeline | undefined {
+    return this.#client?.isOpen === true && this.#sequence !== undefined ? this.#client : undefined;
+  }
+
   async #connected(): Promise<Pipeline> {
     if (this.#client?.isOpen !== true) this.#client = await this.#process.connect();
     if (this.#sequence === undefined) {
@@ -327,6 +339,10 @@ export class Slot {
     this.#id = randomUUID();
     this.#sequence = undefined;
   }
+}
+
+function failed(calls: readonly Call[], error: unknown): readonly Decided[] {
+  return calls.map((call) => ({ call, result: undefined, thrown: { error } }));
 }
 
 function wantedWithLocks(calls: readonly Call[], locks: ReadonlySet<string>): WantedRows {

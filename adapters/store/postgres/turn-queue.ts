@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors.js';
+import { answer, type Decided } from '../calls.js';
 import type { Call } from './turn-reading.js';
 
 const callsPerTurn = 64;
@@ -19,10 +20,19 @@ type Waiting = {
 /** Takes waiting calls of the chain of a turn, as many as it has room for. */
 export type Join = (fits: (call: Call) => boolean) => readonly Call[];
 
-/** Settles every call of a turn, those that join it, too. */
-type RunTurn = (chainId: number, calls: readonly Call[], isAlone: boolean, join: Join) => Promise<void>;
+/** Carries out a turn, and resolves with what is to be answered; never rejects. */
+type RunTurn = (
+  chainId: number,
+  calls: readonly Call[],
+  isAlone: boolean,
+  join: Join,
+) => Promise<readonly Decided[]>;
 
-/** Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one, or join it while it waits for its locks. */
+/**
+ * Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one, or join it while it waits for its locks.
+ * A caller goes on within its answer and may ask again at once: it is answered when the queue has nothing left to do with it, and while the
+ * next turn is with the database.
+ */
 export class TurnQueue {
   readonly #run: RunTurn;
   #waiting: Waiting[] = [];
@@ -37,15 +47,15 @@ export class TurnQueue {
 
   add(chainId: number, call: Call): void {
     const paymasterId = call.wanted.reservations?.[0]?.paymasterId ?? '';
-    const ofPaymaster = this.#perPaymaster.get(paymasterId) ?? 0;
-    if (this.#waiting.length >= maxWaiting) {
-      if (ofPaymaster >= maxWaiting * paymasterShare) return call.answer.reject(busy());
-      this.#refuseOneOfMany();
-    }
+    const isFull = this.#waiting.length >= maxWaiting;
+    if (isFull && this.#countOf(paymasterId) >= maxWaiting * paymasterShare)
+      return call.answer.reject(busy());
+    const refused = isFull ? this.#removeOneOfMany() : [];
     this.#waiting.push({ chainId, call, paymasterId, since: performance.now() });
-    this.#perPaymaster.set(paymasterId, ofPaymaster + 1);
+    this.#perPaymaster.set(paymasterId, this.#countOf(paymasterId) + 1);
     this.#timer ??= setTimeout(() => this.#refuseLate(), maxWaitMs);
     this.#running ??= this.#runAll();
+    refuse(refused);
   }
 
   /** Resolves when nothing waits. */
@@ -56,19 +66,28 @@ export class TurnQueue {
   async #runAll(): Promise<void> {
     // The calls of one turn of the event loop come together.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    for (;;) {
-      const turn = this.#next();
-      const [first] = turn;
-      if (first === undefined) break;
-      const calls = turn.map(({ call }) => call);
-      let room = callsPerTurn - calls.length;
-      await this.#run(first.chainId, calls, isAlone(first), (fits) => {
-        const joining = this.#join(first.chainId, room, fits);
-        room -= joining.length;
-        return joining;
-      });
-    }
+    let decided: readonly Decided[] = [];
+    do {
+      const turn = this.#runNext();
+      decided.forEach(answer);
+      decided = (await turn) ?? [];
+    } while (decided.length > 0 || this.#waiting.length > 0);
     this.#running = undefined;
+  }
+
+  /** Undefined when nothing waits. */
+  #runNext(): Promise<readonly Decided[]> | undefined {
+    const turn = this.#next();
+    const [first] = turn;
+    if (first === undefined) return undefined;
+    const { chainId } = first;
+    const calls = turn.map(({ call }) => call);
+    let room = callsPerTurn - calls.length;
+    return this.#run(chainId, calls, isAlone(first), (fits) => {
+      const joining = this.#join(chainId, room, fits);
+      room -= joining.length;
+      return joining;
+    });
   }
 
   /** Of the chain of the call that has waited longest. */
@@ -90,21 +109,26 @@ export class TurnQueue {
     return this.#waiting.filter((one) => one.chainId === chainId && !isAlone(one));
   }
 
+  #countOf(paymasterId: string): number {
+    return this.#perPaymaster.get(paymasterId) ?? 0;
+  }
+
   /** Makes room: of the paymaster that has most calls waiting, the newest. */
-  #refuseOneOfMany(): void {
+  #removeOneOfMany(): readonly Waiting[] {
     const [most] = [...this.#perPaymaster].toSorted(([, a], [, b]) => b - a);
     const newest = this.#waiting.findLast(({ paymasterId }) => paymasterId === most?.[0]);
-    for (const { call } of this.#remove((one) => one === newest)) call.answer.reject(busy());
+    return this.#remove((one) => one === newest);
   }
 
   #refuseLate(): void {
     const oldest = performance.now() - maxWaitMs;
-    for (const { call } of this.#remove(({ since }) => since <= oldest)) call.answer.reject(busy());
+    const late = this.#remove(({ since }) => since <= oldest);
     const [first] = this.#waiting;
     this.#timer =
       first === undefined
         ? undefined
         : setTimeout(() => this.#refuseLate(), Math.max(1, first.since - oldest));
+    refuse(late);
   }
 
   #remove(isGone: (one: Waiting) => boolean): readonly Waiting[] {
@@ -113,7 +137,7 @@ export class TurnQueue {
     );
     this.#waiting = stays;
     for (const { paymasterId } of gone) {
-      const left = (this.#perPaymaster.get(paymasterId) ?? 1) - 1;
+      const left = this.#countOf(paymasterId) - 1;
       if (left === 0) this.#perPaymaster.delete(paymasterId);
       else this.#perPaymaster.set(paymasterId, left);
     }
@@ -140,6 +164,10 @@ function together(waiting: readonly Waiting[], room: number): ReadonlySet<Waitin
 
 function isAlone({ call }: Waiting): boolean {
   return call.wanted.alone === true;
+}
+
+function refuse(waiting: readonly Waiting[]): void {
+  for (const { call } of waiting) call.answer.reject(busy());
 }
 
 function busy(): DomainError {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { TurnQueue } from '../../../adapters/store/postgres/turn-queue.js';
 import type { Call } from '../../../adapters/store/postgres/turn-reading.js';
+import { Pending } from '../../../core/pending.js';
 import { aRequest } from '../../conformance/usage-requests.js';
 
 const busy = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_BUSY', retryAfterSeconds: 1 } };
@@ -14,20 +15,21 @@ function slowQueue(fits: (call: Call) => boolean = () => false) {
     // As after a turn that has failed and is tried again.
     const joined = isAlone ? [] : [...join(fits), ...join(fits)];
     turns.push(calls.length + joined.length);
-    for (const { answer } of [...calls, ...joined]) answer.resolve('done' as never);
+    return [...calls, ...joined].map((call) => ({ call, result: 'done', thrown: undefined }));
   });
-  const ask = (paymasterId: string, { chain = 1, alone = false } = {}): Promise<unknown> =>
-    new Promise<unknown>((resolve, reject) => {
-      const { key } = aRequest({ key: { paymasterId } });
-      const call: Call = {
-        wanted: { reservations: [key], ...(alone ? { alone } : {}) },
-        decide: () => undefined,
-        promisesNothing: undefined,
-        answer: { resolve, reject },
-      };
-      queue.add(chain, call);
+  const push = (paymasterId: string, { chain = 1, alone = false } = {}): Pending<unknown> => {
+    const answer = new Pending<unknown>();
+    const { key } = aRequest({ key: { paymasterId } });
+    queue.add(chain, {
+      wanted: { reservations: [key], ...(alone ? { alone } : {}) },
+      decide: () => undefined,
+      promisesNothing: undefined,
+      answer,
     });
-  return { queue, ask, turns, answer: () => database.resolve() };
+    return answer;
+  };
+  const ask = async (...call: Parameters<typeof push>): Promise<unknown> => push(...call);
+  return { queue, push, ask, turns, answer: () => database.resolve() };
 }
 
 test('a caller is refused while the database is slow, instead of waiting for it', async () => {
@@ -67,4 +69,44 @@ test('calls of its chain that fit and may share a turn join it, until it is full
   expect(await Promise.all(all)).toEqual(all.map(() => 'done'));
   await queue.drained();
   expect(turns).toEqual([64, 38, 1, 1]);
+});
+
+test('a caller goes on when the next turn has begun, and what it asks then comes in the one after that', async () => {
+  const { push, answer, queue, turns } = slowQueue();
+  const seen: string[] = [];
+  const noted = (name: string) => seen.push(`${name} after ${turns.length}`);
+  push('a').then(() => push('c').then(() => noted('c')));
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  push('b').then(() => noted('b'));
+  push('b', { chain: 2 }).then(() => noted('b of chain 2'));
+  answer();
+  await queue.drained();
+  expect(seen).toEqual(['b after 2', 'b of chain 2 after 3', 'c after 4']);
+});
+
+test('callers that are refused and ask again at once leave no wrong count behind', async () => {
+  const { push, answer, queue } = slowQueue();
+  const fill = (): readonly number[] => {
+    let accepted = 0;
+    const refused = { loud: 0, quiet: 0 };
+    for (let nth = 0; nth < 1_024; nth++)
+      push('loud').then(undefined, () => {
+        refused.loud += 1;
+        accepted += 1;
+        push('quiet').then(undefined, () => {
+          accepted -= 1;
+          refused.quiet += 1;
+        });
+      });
+    push('quiet').then(undefined, () => (refused.quiet += 1));
+    return [refused.loud, refused.quiet, accepted];
+  };
+  // A fifth of the queue, for which as many others were refused; one asked beyond it.
+  const share = [205, 1, 204];
+  expect(fill()).toEqual(share);
+  answer();
+  await queue.drained();
+  expect(fill()).toEqual(share);
+  await queue.drained();
 });
