@@ -178,8 +178,8 @@ export const refusals = {
     remedy: 'Lower the gas limit, or raise the cap in spec.gas of the Paymaster or Chain.',
   },
   GAS_LIMIT_TOO_LOW: {
-    text: 'A gas limit is below the least that the paymaster contract needs.',
-    remedy: 'Raise the gas limit, or send calculateGasLimits: true.',
+    text: 'verificationGasLimit of the operation is below what the paymaster contract needs.',
+    remedy: 'Raise verificationGasLimit, or send calculateGasLimits: true.',
   },
   COST_TOO_HIGH: {
     text: 'The operation may cost more than the paymaster pays for one.',

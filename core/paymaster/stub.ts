@@ -10,18 +10,18 @@ import { stubSignature } from './signature.js';
  * Open since 1970 and for ages, in bytes that are not zero where a real window may have any. The bytes at the top of
  * `validUntil`, which are zero in real windows, make up for figures in signed data that have grown by a byte since.
  */
-const stubWindow = { validUntil: 0x01ff_ffff_ffff, validAfter: 0x0101_0101 } as const;
+const stubValidity = { validUntil: 0x01ff_ffff_ffff, validAfter: 0x0101_0101 } as const;
 
 /** Stub data of mode SPONSORED. */
 export function sponsorshipStub(
   codec: Pick<SponsorshipCodec, 'encode'>,
   op: FinalUserOperation,
-  terms: Omit<SponsorshipTerms, keyof typeof stubWindow>,
+  terms: Omit<SponsorshipTerms, keyof typeof stubValidity>,
 ): Hex {
-  return codec.encode(op, { ...terms, ...stubWindow }, stubSignature());
+  return codec.encode(op, { ...terms, ...stubValidity }, stubSignature());
 }
 
-type StubTokenTerms = Omit<TokenTerms, keyof typeof stubWindow>;
+type StubTokenTerms = Omit<TokenTerms, keyof typeof stubValidity>;
 
 /** Stub data of mode ERC20, for data that will be signed at this rate. Throws RangeError as the codec does. */
 export function tokenStub(
@@ -30,7 +30,7 @@ export function tokenStub(
   terms: StubTokenTerms,
 ): Hex {
   const encode = codec.encodeStub ?? codec.encode;
-  return encode(op, { ...terms, ...stubWindow }, stubSignature());
+  return encode(op, { ...terms, ...stubValidity }, stubSignature());
 }
 
 /**

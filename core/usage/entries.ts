@@ -52,7 +52,7 @@ export const graceMs = 600_000;
  *     finalized ── settle, release, forfeit ───────────────► none
  *
  * `reserve`, `commit` and `finalize` are requests ({@link Entries.take}); a step of the follower settles, releases, forfeits and
- * restores (`settle.ts`). `takeBack` ends a reservation with its last promise, and `dropCommits` is for commits that are over,
+ * restores (`apply-step.ts`). `takeBack` ends a reservation with its last promise, and `dropCommits` is for commits that are over,
  * by their time or by a newer commit of their sender (`closeReplaced`).
  */
 export class Entries {

@@ -7,7 +7,7 @@ import { Fences } from './fences.js';
 import { toOrder } from './order.js';
 import { withoutPromise } from './promises.js';
 import type { ChainRow, RowChanges, RowSource, StepChange } from './rows.js';
-import { settle } from './settle.js';
+import { applyStep } from './apply-step.js';
 import { countItems, itemsPerPart, sliceOfStep, type StepProgress } from './step-parts.js';
 import type { AddedRecord, Cursor, EndedReservation, FollowerStep, StepResult } from './follower-step.js';
 import type { AccountId, CounterId, StepRecord } from './reservation.js';
@@ -136,7 +136,7 @@ export class Turn {
     const isNext = open?.sequence === from?.sequence && open?.done === from?.done;
     if (!isNext || !isSameCursor(cursor, step.expected)) return { isTaken: false };
     const done = from?.done ?? 0;
-    const ended = settle(this, sliceOfStep(step, done));
+    const ended = applyStep(this, sliceOfStep(step, done));
     const isDone = done + itemsPerPart >= countItems(step);
     const sequence = from?.sequence ?? this.#rows.sequence;
     if (isDone) this.#chain = { ...this.#chain, cursor: step.next, open: undefined };

@@ -28,11 +28,11 @@ export function decideValidation(
   block: Parameters<typeof isWithin>[1],
   version: EntryPointVersion,
 ): Verdict {
-  const { signature, window } = readValidationData(word, version);
+  const { signature, validity } = readValidationData(word, version);
   if (signature === 'failed') return failed('the account does not accept the signature');
   if (signature !== 'valid') return failed(`the account names the aggregator ${signature}`);
-  if (isWithin(window, block, version)) return pass;
-  const { unit, validAfter, validUntil } = window;
+  if (isWithin(validity, block, version)) return pass;
+  const { unit, validAfter, validUntil } = validity;
   return failed(
     `the account's signature is valid from ${validAfter} to ${validUntil} (${unit}), not in the next block`,
   );
@@ -46,11 +46,11 @@ function failed(why: string): Verdict {
 type ValidationData = {
   /** `valid`, `failed` signature, or the address of an aggregator, which `handleOps` refuses. */
   readonly signature: 'valid' | 'failed' | AddressKey;
-  readonly window: ValidityWindow;
+  readonly validity: Validity;
 };
 
 /** From EntryPoint 0.9 on a window may count blocks. We sign seconds only. */
-type ValidityWindow = {
+type Validity = {
   readonly unit: 'seconds' | 'blocks';
   readonly validAfter: number;
   /** The last valid second or block. */
@@ -67,15 +67,11 @@ export function readValidationData(word: bigint, version: EntryPointVersion): Va
   const until = Number((word >> 160n) & BigInt(uint48Max));
   return {
     signature: authorizer === 0n ? 'valid' : authorizer === 1n ? 'failed' : toAddress(authorizer),
-    window: toValidityWindow(Number(word >> 208n), until === 0 ? uint48Max : until, version),
+    validity: toValidity(Number(word >> 208n), until === 0 ? uint48Max : until, version),
   };
 }
 
-function toValidityWindow(
-  validAfter: number,
-  validUntil: number,
-  version: EntryPointVersion,
-): ValidityWindow {
+function toValidity(validAfter: number, validUntil: number, version: EntryPointVersion): Validity {
   const isBlocks =
     entryPointRules[version].readsBlockWindows && validAfter >= blockFlag && validUntil >= blockFlag;
   return isBlocks
@@ -85,7 +81,7 @@ function toValidityWindow(
 
 /** Whether an operation with this window can be mined in this block. */
 export function isWithin(
-  { unit, validAfter, validUntil }: ValidityWindow,
+  { unit, validAfter, validUntil }: Validity,
   block: { readonly number: number; readonly timestamp: number },
   version: EntryPointVersion,
 ): boolean {

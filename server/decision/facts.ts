@@ -32,7 +32,7 @@ export const maxHeadAgeMs = 15 * 60_000;
 /**
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing can be signed whatever the rules say,
  * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
- * `maxExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain, paymaster and policies.
+ * `maxExpirySeconds` is the mode's bound on how long data are valid, in addition to the bounds of chain, paymaster and policies.
  */
 export function gatherFacts(
   { view, heads, dataFees, prices, clock }: FactDeps,

@@ -1,4 +1,4 @@
-import { maxAheadMs } from '../../core/config/fences.js';
+import { maxAheadMs } from '../../core/config/generation.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Decision } from '../../core/ledger/record.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';

@@ -67,7 +67,7 @@ export function step<C>(
 }
 
 /** When signed data are valid, in unix seconds. */
-export type Window = { readonly validUntil: number; readonly validAfter: number };
+export type Validity = { readonly validUntil: number; readonly validAfter: number };
 
 /** The data to sign once the reservation is made, and the contract's hash of them. */
 export type Draft<Terms> = {
@@ -77,10 +77,10 @@ export type Draft<Terms> = {
 };
 
 /** What the second phase decides again: the commit has simulated exactly this operation, and asked the webhooks about it. */
-export type Finalize<C extends Case, Terms extends Window> = {
+export type Finalize<C extends Case, Terms extends Validity> = {
   /** Steps that cost nothing: at most they wait for a fact that is not cached yet. */
   readonly steps: readonly Step<C>[];
-  /** The draft of data that a commit has answered, with its window. Undefined for bytes that are not such data. */
+  /** The draft of data that a commit has answered, valid as long as they. Undefined for bytes that are not such data. */
   readonly redraft: (
     gathered: C,
     op: FinalUserOperation,
@@ -102,7 +102,7 @@ export type Subject = Pick<SignedPromise, 'mode' | 'contract'> & {
 };
 
 /** One way to pay for an operation. */
-export type Mode<Request, C extends Case, Terms extends Window = Window> = {
+export type Mode<Request, C extends Case, Terms extends Validity = Validity> = {
   /** Gathers the facts of a request, without I/O. Throws the errors that no step can change. */
   readonly gather: (paymaster: ServedPaymaster, request: Request) => C;
   /** In the order in which they run; the first refusal wins. */

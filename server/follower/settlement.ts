@@ -60,7 +60,7 @@ export type Unattributed = { readonly operation: MinedOperation; readonly bytes:
  * operation may have been a token payment and did not pay, it is a loss: see {@link findLoss}. An operation that a stranger's contract
  * or nobody paid for only uses up the nonce.
  */
-export function settle(
+export function settleOperations(
   mined: readonly MinedOperation[],
   reservations: readonly Reservation[],
   evidenceOf: (operation: MinedOperation) => Evidence,

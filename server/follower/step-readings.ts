@@ -10,7 +10,7 @@ import { readEvidence } from './evidence.js';
 import { negated, type History } from './history.js';
 import { operationId, reservationId, type MinedOperation } from './mined.js';
 import { sendersAtOnce, type Scanner } from './scan.js';
-import { noEffect, settle, settleLate, type Settlement } from './settlement.js';
+import { noEffect, settleLate, settleOperations, type Settlement } from './settlement.js';
 import { connections, promisesFor, readNonces, readUsable, type Source } from './source.js';
 
 // What a step of the follower reads: promises for mined operations, evidence about them, and balances.
@@ -51,7 +51,7 @@ export async function settleMined(
   const { evidenceOf, ...read } = await decide(reading, mined, reservations, false);
   const corrections = read.decided.flatMap((operation) => unread.passed(operation) ?? []);
   return {
-    settlement: settle(read.decided, reservations, evidenceOf, (contract) => ours.has(contract)),
+    settlement: settleOperations(read.decided, reservations, evidenceOf, (contract) => ours.has(contract)),
     ...read,
     corrected: {
       operations: new Set(read.decided.filter((operation) => unread.passed(operation) !== undefined)),

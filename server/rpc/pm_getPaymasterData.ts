@@ -7,7 +7,7 @@ import type { RpcMethod } from './method.js';
 import { retryInTokens, tokenOfStub } from './otherwise.js';
 import { answerSigned, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { answerPhase, type PhaseDeps } from './signing-phases.js';
-import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './results.js';
+import { renderErc7677, renderHexLimits, renderSponsor, renderValidity } from './results.js';
 
 /**
  * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. A wallet that sends
@@ -36,7 +36,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMet
       // A standard answer has no fields for our limits, so we calculate them only if the wallet asks for it.
       const calculateGasLimits = calculated ? 'missing' : false;
       const data = await signedInMode(paymaster, asked, { calculateGasLimits, keepsPaymasterGas: true });
-      const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };
+      const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderValidity(data) };
       const { isOpen } = data;
       const shown = {
         ...fields,

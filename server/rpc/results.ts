@@ -97,7 +97,7 @@ export function renderErc7677(
 }
 
 /** The expiry of signed data, sent beside the fields of ERC-7677: its clients ignore members that they do not know. */
-export function renderWindow({
+export function renderValidity({
   validUntil,
   expiryAsked,
 }: Pick<Sponsored, 'validUntil' | 'expiryAsked'>): Readonly<Record<string, number>> {

@@ -11,7 +11,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { requireSponsored, type ModeRequest } from './entry-point-form.js';
 import type { RpcResult } from './method.js';
 import { isJoined, parseCommitted, splitAnswer } from './paymaster-fields.js';
-import { renderErc7677, renderHexLimits, renderSponsor, renderWindow } from './results.js';
+import { renderErc7677, renderHexLimits, renderSponsor, renderValidity } from './results.js';
 
 type Phases<Request extends SponsorRequest> = {
   readonly commit: Sponsor<Request>;
@@ -59,7 +59,7 @@ export async function answerPhase(
   const { isOpen } = data;
   const answer = {
     ...renderPhase(data.profile, data.paymasterAndData, isJoined(operation)),
-    ...renderWindow(data),
+    ...renderValidity(data),
     ...(isOpen ? { openSponsorship: true } : {}),
     ...renderSponsor(paymaster.sponsor),
     ...(calculated ? renderHexLimits(data.op) : {}),

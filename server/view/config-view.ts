@@ -1,7 +1,7 @@
 import type { Ambient } from '../../core/ambient.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import { isAhead } from '../../core/config/fences.js';
+import { isAhead } from '../../core/config/generation.js';
 import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';

@@ -11,7 +11,7 @@ import type { TokenCase } from '../../server/decision/token/token-case.js';
 import type { SponsorCase } from '../../server/decision/steps/sponsored-case.js';
 import { choosePaymasterGas } from '../../server/decision/paymaster-gas.js';
 import { draftSponsorship } from '../../server/decision/steps/sponsored.js';
-import { chooseWindow } from '../../server/decision/steps/window.js';
+import { chooseValidity } from '../../server/decision/steps/validity.js';
 import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
 import { apiKeyHash } from './ownership.js';
 import { type Configs } from './configs.js';
@@ -179,7 +179,7 @@ export function tokenTermsOf(
     token: feeToken,
     exchangeRate: rate,
     priceMarkup: 1_000_000,
-    ...chooseWindow(facts, secondsOf(now)),
+    ...chooseValidity(facts, secondsOf(now)),
     validUntil: plusSeconds(secondsOf(now), expirySeconds),
     options: mode.options,
     ...(inAdvance ? { inAdvance: true as const } : {}),

@@ -10,7 +10,7 @@ import { createSponsor, sponsored, type SignDeps } from '../../server/decision/s
 import type { SponsorCase } from '../../server/decision/steps/sponsored-case.js';
 import { sponsoredMode } from '../../server/decision/steps/sponsored.js';
 import { createTakeBack } from '../../server/decision/sign/take-back.js';
-import type { Case, Finalize, Mode, Window } from '../../server/decision/step.js';
+import type { Case, Finalize, Mode, Validity } from '../../server/decision/step.js';
 import { signingKeys } from './chain/signing-keys.js';
 import type { Configs } from './configs.js';
 import { factsOf, tokenCaseOf, tokenTermsOf, type Asked, type Behind, type Sign } from './service.js';
@@ -50,7 +50,7 @@ export async function ask(
 }
 
 /** The answer of the service; where the signer's was lost, what the caller makes of the signature. */
-async function sponsorOrSteal<C extends Case, Terms extends Window>(
+async function sponsorOrSteal<C extends Case, Terms extends Validity>(
   found: Signing,
   mode: Phases<C, Terms>,
 ): Promise<Sponsorship> {
@@ -76,13 +76,13 @@ async function sponsorOrSteal<C extends Case, Terms extends Window>(
 export async function answered(
   found: Signing,
   { mode }: Pick<Asked, 'mode'>,
-  run: <C extends Case, Terms extends Window>(mode: Phases<C, Terms>) => Promise<Sponsorship>,
+  run: <C extends Case, Terms extends Validity>(mode: Phases<C, Terms>) => Promise<Sponsorship>,
 ): Promise<Answer> {
   const sponsorship = await (mode === 'ERC20' ? run(inTokens(found)) : run(inSponsored(found)));
   return { sponsorship, signedBy: found.signedBy, result: found.result() };
 }
 
-export type Phases<C extends Case, Terms extends Window> = Mode<SponsorRequest, C, Terms> & {
+export type Phases<C extends Case, Terms extends Validity> = Mode<SponsorRequest, C, Terms> & {
   readonly finalize: Finalize<C, Terms>;
 };
 export type Signing = NonNullable<ReturnType<typeof signing>>;

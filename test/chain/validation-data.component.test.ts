@@ -76,9 +76,9 @@ function refusal(
   word: bigint,
   codes: { readonly signature: string; readonly seconds: string; readonly blocks: string },
 ): string | undefined {
-  const { signature, window } = readValidationData(word, version);
+  const { signature, validity } = readValidationData(word, version);
   if (signature !== 'valid') return codes.signature;
-  return isWithin(window, block, version) ? undefined : codes[window.unit];
+  return isWithin(validity, block, version) ? undefined : codes[validity.unit];
 }
 
 /** Beginning of the reason for which `handleOps` refuses an operation of an account and paymaster that return these. */

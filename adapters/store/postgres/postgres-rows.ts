@@ -177,7 +177,7 @@ export class PostgresRows implements RowStore {
   }
 
   /** Resolves when no call waits. */
-  async settle(): Promise<void> {
+  async drain(): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue.drained()));
   }
 
@@ -187,7 +187,7 @@ export class PostgresRows implements RowStore {
 
   async #stop(): Promise<void> {
     this.#process.beginStop();
-    await this.settle();
+    await this.drain();
     await Promise.all(this.#slots.map((slot) => slot.stop()));
     await this.#process.end();
   }

@@ -137,7 +137,7 @@ export function createPostgresUsageStore(options: PostgresUsageOptions): Postgre
       await opening.stop();
       await maintenance.stop();
       await noted.ended();
-      await rows.settle();
+      await rows.drain();
       await epochs.stop();
       await rows.stop();
     },

@@ -233,7 +233,7 @@ export class SqliteRows implements RowStore, KeptTexts, KeptEpochs, LedgerWriter
   }
 
   /** Lets waiting calls finish, and commits pending changes, whether or not that works. */
-  async settle(): Promise<void> {
+  async drain(): Promise<void> {
     await Promise.allSettled(this.#waiting);
     this.#batches.end();
   }

@@ -86,7 +86,7 @@ export function createUsageStoreOver(
       ping: () => rows.ping(),
       async stop() {
         await noted.ended();
-        await rows.settle();
+        await rows.drain();
         await epochs.stop();
         await rows.stop();
       },

@@ -14,7 +14,7 @@ export type Explain<Request = SponsorRequest> = (
 
 /**
  * Runs the same steps as a request, but continues after a refusal, so that every obstacle is shown at once. Reserves nothing, and
- * signs nothing that could be used: the data for a simulated payment have a window that closed in 1970, as for a request, and
+ * signs nothing that could be used: the data for a simulated payment were valid until some time in 1970, as for a request, and
  * never leave the process. Throws what a request would throw before its first step.
  */
 export function createExplain<Request extends SponsorRequest, C extends Case>(

@@ -16,7 +16,7 @@ import { replanReservation, withHashes, type Promised } from '../reservation.js'
 import { runToRefusal } from '../run.js';
 import type { SignedHashes } from './signed-hashes.js';
 import type { SigningBatch } from './signing-batch.js';
-import type { Case, Mode, Outcome, Window } from '../step.js';
+import type { Case, Mode, Outcome, Validity } from '../step.js';
 import type { TakeBack } from './take-back.js';
 import { toOutcome } from '../usage.js';
 
@@ -47,7 +47,7 @@ export type Sponsor<Request = SponsorRequest> = (
  * usable signature exists. A reservation that was made is taken back where it is certain that nothing was signed, and ends when it
  * expires otherwise.
  */
-export function createSponsor<Request extends SponsorRequest, C extends Case, Terms extends Window>(
+export function createSponsor<Request extends SponsorRequest, C extends Case, Terms extends Validity>(
   deps: SignDeps,
   mode: Mode<Request, C, Terms>,
 ): Sponsor<Request> {
@@ -55,7 +55,7 @@ export function createSponsor<Request extends SponsorRequest, C extends Case, Te
     withFreshConfig(deps.view, paymaster, (current) => attempt(deps, mode, mode.gather(current, request)));
 }
 
-function attempt<C extends Case, Terms extends Window>(
+function attempt<C extends Case, Terms extends Validity>(
   deps: SignDeps,
   mode: Mode<never, C, Terms>,
   gathered: C,
@@ -67,7 +67,7 @@ function attempt<C extends Case, Terms extends Window>(
 }
 
 /** Reserves, and signs in the turn of the store in which the reservation became durable. */
-function promise<C extends Case, Terms extends Window>(
+function promise<C extends Case, Terms extends Validity>(
   deps: SignDeps,
   mode: Mode<never, C, Terms>,
   gathered: C,
@@ -125,7 +125,7 @@ function afterSteps<C extends Case>(
 }
 
 /** The answer for an operation that is signed, or committed. */
-export function sponsored<C extends Case, Terms extends Window>(
+export function sponsored<C extends Case, Terms extends Validity>(
   mode: Pick<Mode<never, C, Terms>, 'gas'>,
   gathered: C,
   op: FinalUserOperation,

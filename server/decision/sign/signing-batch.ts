@@ -74,13 +74,13 @@ function signGroup(group: readonly Waiting[]): void {
   const [first] = group;
   if (first === undefined) return;
   try {
-    settle(group, first.signer.sign(group.map((waiting) => waiting.item)));
+    passOn(group, first.signer.sign(group.map((waiting) => waiting.item)));
   } catch (error) {
     fail(group, error);
   }
 }
 
-function settle(group: readonly Waiting[], answers: readonly (Signing | Promise<Signing>)[]): void {
+function passOn(group: readonly Waiting[], answers: readonly (Signing | Promise<Signing>)[]): void {
   // Answers that cannot be told apart belong to nobody.
   if (answers.length !== group.length) {
     for (const answer of answers) if (answer instanceof Promise) answer.catch(() => undefined);

@@ -22,7 +22,7 @@ import type { FinalizeRequest, SponsorRequest } from '../request.js';
 import { planReservation, withHashes, type PlannedReservation, type Promised } from '../reservation.js';
 import { runToRefusal } from '../run.js';
 import { decideSteps, refused, sponsored, type SignDeps, type Sponsor } from './sign.js';
-import type { Case, Finalize, Mode, Window } from '../step.js';
+import type { Case, Finalize, Mode, Validity } from '../step.js';
 import { isServedNewer, toOutcome } from '../usage.js';
 
 export type TwoPhaseDeps = SignDeps & {
@@ -34,7 +34,7 @@ export type TwoPhaseDeps = SignDeps & {
  * Signing in two phases, for contracts that read the paymaster's signature from the tail of `paymasterAndData`: the
  * account signs in between. A commit decides everything, reserves, and answers a placeholder; nothing is signed.
  */
-export function createCommit<Request extends SponsorRequest, C extends Case, Terms extends Window>(
+export function createCommit<Request extends SponsorRequest, C extends Case, Terms extends Validity>(
   deps: TwoPhaseDeps,
   mode: Mode<Request, C, Terms>,
 ): Sponsor<Request> {
@@ -65,7 +65,7 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
  * of the chain still holds, and the reservation turns into a promise in one step before the signature is made. Asked again
  * within the time of the commit, it answers the same bytes, since our signatures are deterministic (RFC 6979).
  */
-export function createFinalize<Request extends SponsorRequest, C extends Case, Terms extends Window>(
+export function createFinalize<Request extends SponsorRequest, C extends Case, Terms extends Validity>(
   deps: TwoPhaseDeps,
   mode: Mode<Request, C, Terms>,
   { steps, redraft, simulate }: Finalize<C, Terms>,

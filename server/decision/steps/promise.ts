@@ -4,7 +4,7 @@ import { toSeconds, type EpochMs } from '../../../core/units/time.js';
 import type { SignedPromise } from '../../../core/usage/reservation.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { RequestFacts } from '../facts.js';
-import { chooseValidUntil } from './window.js';
+import { chooseValidUntil } from './validity.js';
 import { nothingSigned, type Promised } from '../reservation.js';
 
 /** What the platform puts at stake for an operation. */

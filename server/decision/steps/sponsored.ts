@@ -27,7 +27,7 @@ import { gatherCase, noWallet, type SponsorCase } from './sponsored-case.js';
 import { step, type Case, type Draft, type Finalize, type Mode } from '../step.js';
 import { boundsOfGiven, decideUnused, estimateOrGiven } from './unused-gas.js';
 import { peekUsage } from '../usage.js';
-import { chooseWindow } from './window.js';
+import { chooseValidity } from './validity.js';
 
 export type SponsoredDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
@@ -213,11 +213,11 @@ function toTerms(
   fundingAddress: AddressKey,
   now: EpochSeconds,
 ): SponsorshipTerms {
-  const { validUntil, validAfter } = chooseWindow(gathered, now);
+  const { validUntil, validAfter } = chooseValidity(gathered, now);
   return { ...toPlace(gathered, fundingAddress), validUntil, validAfter };
 }
 
-/** The terms without their window. */
+/** The terms without how long they are valid. */
 function toPlace(
   { paymaster, profile, options }: Pick<SponsorCase, 'paymaster' | 'profile' | 'options'>,
   fundingAddress: AddressKey,
@@ -256,7 +256,7 @@ export function draftSponsorship(
   return toDraft(gathered, op, toTerms(gathered, requirePayer(gathered), toSeconds(now)), now);
 }
 
-/** The draft with the window of data that were answered before; everything else is decided anew. */
+/** The draft that is valid as long as the data that were answered before; everything else is decided anew. */
 function redraftSponsorship(
   gathered: SponsorCase,
   op: FinalUserOperation,

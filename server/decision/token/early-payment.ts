@@ -43,7 +43,7 @@ async function begin(
   return begun;
 }
 
-/** Everything else follows from facts and prices of the request. The simulation replaces the window. */
+/** Everything else follows from facts and prices of the request. The simulation says anew how long it is valid. */
 function isSame(a: TokenDraft, b: TokenDraft): boolean {
   return (
     a.op.callGasLimit === b.op.callGasLimit &&

@@ -39,7 +39,7 @@ import {
 } from './token-terms.js';
 import { peekUsage } from '../usage.js';
 import { whenBoth } from '../steps/when-both.js';
-import { chooseWindow } from '../steps/window.js';
+import { chooseValidity } from '../steps/validity.js';
 
 export type TokenModeDeps = FactDeps & {
   readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
@@ -212,8 +212,8 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     ],
     stubSteps: [step('payment', (gathered) => decideHeldNow(payments, gathered, needed(gathered.minDraft)))],
     draft: (gathered, op, now) => {
-      // The rate from the simulation, with a window that begins now.
-      const terms = { ...needed(gathered.draft).terms, ...chooseWindow(gathered, toSeconds(now)) };
+      // The rate from the simulation, valid from now on.
+      const terms = { ...needed(gathered.draft).terms, ...chooseValidity(gathered, toSeconds(now)) };
       return draftPayment(gathered, op, terms, now);
     },
     encode: ({ mode }, op, terms, signature) => mode.codec.encode(op, terms, signature),

@@ -24,7 +24,7 @@ import { type FactDeps, gatherFacts, type RequestFacts } from '../facts.js';
 import { estimateRequest, foundLimits, withLimits } from '../gas-limits.js';
 import type { SponsorRequest } from '../request.js';
 import { boundsOfGiven, decideUnused, estimateOrGiven, needsSimulation } from '../steps/unused-gas.js';
-import { chooseWindow } from '../steps/window.js';
+import { chooseValidity } from '../steps/validity.js';
 
 /** What is known about a request in mode ERC20 before its token is checked. */
 export type TokenFacts = RequestFacts & { readonly mode: ServedTokenMode };
@@ -61,7 +61,7 @@ export function toTokenTerms(
     token: parseAddressKey(token.address),
     exchangeRate: rate,
     priceMarkup: Number(parseMarkup(token.premiumPercentage)),
-    ...chooseWindow(facts, now),
+    ...chooseValidity(facts, now),
     options: mode.options,
   };
 }
@@ -182,7 +182,7 @@ type Redraft = {
 };
 
 /**
- * The terms of data that a commit has answered, for its finalize. Rate, window and whether the tokens are taken in validation
+ * The terms of data that a commit has answered, for its finalize. Rate, validity and whether the tokens are taken in validation
  * are those that the account has signed. Contract, token and premium are those of now, so other data are not the committed
  * ones. Undefined where something has changed since: the contract no longer takes tokens in validation, or only payments that
  * are taken there are still signed, or a policy's window ends earlier. Throws RangeError for bytes that the codec did not make.

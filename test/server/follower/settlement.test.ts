@@ -5,7 +5,7 @@ import { exposureCounter } from '../../../core/usage/counter-names.js';
 import type { Reservation } from '../../../core/usage/reservation.js';
 import { nothingAsked, type Evidence } from '../../../server/follower/attribution.js';
 import { charges, usable } from '../../../server/follower/balances.js';
-import { settle } from '../../../server/follower/settlement.js';
+import { settleOperations } from '../../../server/follower/settlement.js';
 import { aDigest, anAddress, contract } from '../../conformance/usage-requests.js';
 import { aMined, aReservation } from './mined-operations.js';
 
@@ -22,7 +22,7 @@ describe('a mined operation', () => {
   test('settles its reservation at its cost, rounded up, and releases the others of its nonce', () => {
     const elsewhere = aReservation('b', { promises: [{ contract: anAddress(0xc1) }] });
     const other = aReservation('c', { nonce: 1n });
-    const result = settle([aMined()], [aReservation('a'), elsewhere, other], says({}), ours);
+    const result = settleOperations([aMined()], [aReservation('a'), elsewhere, other], says({}), ours);
     expect(result.settled).toMatchObject([
       { reservation: { key: { paymasterId: 'a' } }, actualCost: oneGwei },
     ]);
@@ -38,7 +38,7 @@ describe('a mined operation', () => {
     'in mode ERC20, tokens paid: $tokenPaid, spends no limit and counts $losses losses',
     ({ tokenPaid, losses }) => {
       const evidence = tokenPaid === undefined ? {} : { tokenPaid };
-      const result = settle(
+      const result = settleOperations(
         [aMined()],
         [aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) })],
         says(evidence),
@@ -63,7 +63,7 @@ describe('a mined operation', () => {
       }));
       const both = aReservation('a', { promises, holds: exposed(held) });
       const evidence = { tokenPaid: false, ...(taken === undefined ? {} : { taken }) };
-      const result = settle([operation], [both], says(evidence), ours);
+      const result = settleOperations([operation], [both], says(evidence), ours);
       expect(result.settled).toMatchObject([{ actualCost: 3_000 }]);
       expect(result.losses).toMatchObject([{ lost, bars: false }]);
     },
@@ -71,7 +71,7 @@ describe('a mined operation', () => {
 
   test('that may be of either mode is not a loss where the token payment was one in validation', () => {
     const both = aReservation('a', { promises: [{}, { mode: 'ERC20', digest: aDigest(2) }] });
-    const result = settle([aMined()], [both], says({ tokenPaid: false }), ours);
+    const result = settleOperations([aMined()], [both], says({ tokenPaid: false }), ours);
     expect(result.settled).toMatchObject([{ actualCost: oneGwei }]);
     expect(result.losses).toEqual([]);
   });
@@ -87,15 +87,17 @@ describe('a mined operation', () => {
     },
   ])('in mode ERC20 that did not pay loses $name, and bars its account', ({ evidence, lost }) => {
     const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) });
-    const result = settle([aMined()], [one], says({ tokenPaid: false, ...evidence }), ours);
+    const result = settleOperations([aMined()], [one], says({ tokenPaid: false, ...evidence }), ours);
     expect(result.losses).toMatchObject([{ lost, bars: true }]);
   });
 
   test('in mode ERC20 whose bytes and events nobody can read is not a loss where less than the prefund was held: it has paid in validation', () => {
     const one = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(9) });
-    expect(settle([aMined()], [one], says({ tokenPaid: false }), ours).losses).toEqual([]);
+    expect(settleOperations([aMined()], [one], says({ tokenPaid: false }), ours).losses).toEqual([]);
     const unsecured = aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) });
-    expect(settle([aMined()], [unsecured], says({ tokenPaid: false }), ours).losses).toHaveLength(1);
+    expect(settleOperations([aMined()], [unsecured], says({ tokenPaid: false }), ours).losses).toHaveLength(
+      1,
+    );
   });
 
   test('that may be of two paymasters settles both, and is one loss', () => {
@@ -103,26 +105,28 @@ describe('a mined operation', () => {
       aReservation('a', { promises: [{ mode: 'ERC20' }], holds: exposed(10) }),
       aReservation('b', { promises: [{ mode: 'ERC20', digest: aDigest(2) }], holds: exposed(10) }),
     ];
-    const result = settle([aMined()], two, says({ tokenPaid: false }), ours);
+    const result = settleOperations([aMined()], two, says({ tokenPaid: false }), ours);
     expect(result.settled).toHaveLength(2);
     expect(result).toMatchObject({ released: [], losses: [{ lost: 10 }], ambiguous: [aMined()] });
   });
 
   test('that nobody has promised is strange on a contract of ours, unless its bytes need no signature', () => {
-    expect(settle([aMined()], [], says({}), ours).unattributed).toHaveLength(1);
-    expect(settle([aMined()], [], says({ bytes: { outcome: 'unsigned' } }), ours).unattributed).toEqual([]);
-    expect(settle([aMined()], [], says({}), () => false).unattributed).toEqual([]);
+    expect(settleOperations([aMined()], [], says({}), ours).unattributed).toHaveLength(1);
+    expect(
+      settleOperations([aMined()], [], says({ bytes: { outcome: 'unsigned' } }), ours).unattributed,
+    ).toEqual([]);
+    expect(settleOperations([aMined()], [], says({}), () => false).unattributed).toEqual([]);
   });
 
   test('that another paymaster or nobody paid for releases the promises for its nonce', () => {
     const strange = aMined({ paymaster: anAddress(0) });
-    const result = settle([strange], [aReservation('a')], says({}), ours);
+    const result = settleOperations([strange], [aReservation('a')], says({}), ours);
     expect(names(result.released)).toEqual(['a']);
     expect(result).toMatchObject({ settled: [], unattributed: [] });
   });
 
   test('counts once when a node reports it twice', () => {
-    const result = settle([aMined(), aMined()], [aReservation('a')], says({}), ours);
+    const result = settleOperations([aMined(), aMined()], [aReservation('a')], says({}), ours);
     expect(result.settled).toHaveLength(1);
     expect(result.unattributed).toEqual([]);
   });

@@ -1,18 +1,18 @@
 import type { EpochSeconds } from '../../../core/units/time.js';
 import type { RequestFacts } from '../facts.js';
-import type { Window } from '../step.js';
+import type { Validity } from '../step.js';
 
 /** How far `validAfter` lies in the past: our clock, the chain's and a bundler's node never agree to the second. */
 const backDatedSeconds = 60;
 
 /**
- * The validity window of data signed now. `validAfter` starts from the earlier of our clock and the chain's: an idle
+ * How long data that are signed now are valid. `validAfter` starts from the earlier of our clock and the chain's: an idle
  * chain's newest block may be old, and data that is valid only from "now" could not even be simulated on it.
  */
-export function chooseWindow(
+export function chooseValidity(
   facts: Pick<RequestFacts, 'head' | 'expirySeconds' | 'lastSecond'>,
   now: EpochSeconds,
-): Window {
+): Validity {
   return {
     validUntil: chooseValidUntil(facts, now),
     validAfter: Math.max(0, Math.min(now, facts.head.timestamp) - backDatedSeconds),

@@ -19,7 +19,7 @@ type SettledLedger = {
  * Applies a step of the follower and answers the reservations that it ended; see {@link FollowerStep} for the order.
  * The caller moves the cursor.
  */
-export function settle(chain: SettledLedger, step: FollowerStep): readonly EndedReservation[] {
+export function applyStep(chain: SettledLedger, step: FollowerStep): readonly EndedReservation[] {
   const ended: EndedReservation[] = [];
   const decided = new Set<Entry>();
   const undecided = (key: ReservationKey): Entry | undefined => {
