@@ -26,9 +26,10 @@ writeFileSync(timesFile, '');
 const inside = only === undefined ? '' : `(${only.trim().split(/\s+/).map(pathPattern).join('|')})`;
 if (isFast)
   await runJest('unit', [
-    '--testPathIgnorePatterns=\\.component\\.test\\.js$',
+    '--testPathIgnorePatterns=\\.(component|slow)\\.test\\.js$',
     `--testPathPatterns=dist/test/${inside}`,
-    `--maxWorkers=${cores}`,
+    // Some files wait more than they compute.
+    `--maxWorkers=${2 * cores}`,
   ]);
 else if (process.argv.includes('--release'))
   await runJest('release', [
@@ -111,7 +112,12 @@ async function runJest(name, options) {
       cwd: root,
       // The JSON that jest prints is in the file; stdout would repeat it.
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, FORCE_COLOR: '0', PAYMASTER_TEST_TIMES: timesFile },
+      env: {
+        ...process.env,
+        FORCE_COLOR: '0',
+        PAYMASTER_TEST_TIMES: timesFile,
+        ...(isFast && { PAYMASTER_TEST_FAST: '1' }),
+      },
     },
   );
   const ended = await new Promise((resolve, reject) => {

@@ -20,9 +20,17 @@ import { takingBackConformance } from './usage/taking-back.js';
 import { takenStepsConformance } from './usage/taken-steps.js';
 import { aSuite, type UsageHarness } from './usage/suite.js';
 
+type Create = () => Promise<UsageHarness>;
+
 /** Guarantees of every usage store; see the port. */
-export function usageStoreConformance(implementation: string, create: () => Promise<UsageHarness>): void {
-  describe(`usage store on ${implementation}`, () => {
+export function usageStoreConformance(implementation: string, create: Create): void {
+  usagePromisesConformance(implementation, create);
+  usageEndingsConformance(implementation, create);
+}
+
+/** Of {@link usageStoreConformance}: what is promised, and taken back. */
+export function usagePromisesConformance(implementation: string, create: Create): void {
+  describe(`usage store on ${implementation}: promises`, () => {
     const suite = aSuite(create);
     reservingConformance(suite);
     askingAgainConformance(suite);
@@ -34,6 +42,13 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     commitsConformance(suite);
     takingBackConformance(suite);
     fencesConformance(suite);
+  });
+}
+
+/** Of {@link usageStoreConformance}: what the follower settles, and what outlives a process. */
+export function usageEndingsConformance(implementation: string, create: Create): void {
+  describe(`usage store on ${implementation}: endings`, () => {
+    const suite = aSuite(create);
     settlingConformance(suite);
     ratesConformance(suite);
     takenStepsConformance(suite);

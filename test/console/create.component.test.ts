@@ -198,6 +198,27 @@ test('the keyboard alone creates one', async () => {
   expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
 });
 
+test('the first step has no button before the chains are known: what was sent would name none', async () => {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const { page } = await open('paymaster?create=chain', {
+    answers: (of) =>
+      of.route('**/manage/v1/chains', async (route) => {
+        asked.resolve();
+        await released.promise;
+        await route.continue();
+      }),
+  });
+  await asked.promise;
+  await page.getByRole('heading', { name: 'Step 1 of 5' }).waitFor();
+  await page.getByText('Loading…').waitFor();
+  expect(await page.getByRole('button', { name: 'Continue' }).count()).toBe(0);
+  released.resolve();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Quick');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('heading', { name: 'Step 2 of 5' }).waitFor();
+});
+
 test('each step begins at its heading, which has the focus', async () => {
   const { page } = await opened();
   const focused = () => page.evaluate(() => document.activeElement?.textContent);

@@ -159,6 +159,21 @@ test('a decision id and an operation hash lead to the decision, an address and a
   }
 });
 
+test('the key that opens it is not lost when it comes just after something was chosen', async () => {
+  const { page } = await open('overview');
+  await opened(page);
+  await finds(page, 'shop', 'shop');
+  // The browser handles both keys before it tells of the close, as it may when it is busy.
+  await field(page).evaluate(async (input) => {
+    const key = (init: KeyboardEventInit) => new KeyboardEvent('keydown', { ...init, bubbles: true });
+    input.dispatchEvent(key({ key: 'Enter' }));
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    document.body.dispatchEvent(key({ key: 'k', ctrlKey: true }));
+  });
+  await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
+  await finds(page, 'counter', 'counter');
+});
+
 test('a name with markup is shown as it is, and odd texts find nothing', async () => {
   const evil = `<img src=x onerror="document.title='run'">`;
   const spec = { name: evil, chainId: connection().chainId, type: 'HYBRID', version: '1.1.0' };

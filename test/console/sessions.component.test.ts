@@ -84,15 +84,15 @@ describe('a session', () => {
     await page.goto(`${own.dashboardUrl}/console/`);
     await signIn(page, await aToken('earlier'));
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    let release = (): void => {};
-    const released = new Promise<void>((resolve) => (release = resolve));
-    const held = page.waitForRequest('**/manage/v1/funds*');
+    const held = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     await page.route('**/manage/v1/funds*', async (route) => {
-      await released;
+      held.resolve();
+      await released.promise;
       await route.fulfill({ status: 401, json: { detail: 'No session' } });
     });
     await askNow(page);
-    await held;
+    await held.promise;
     await page.route('**/console/session', (route) =>
       route.continue({ postData: JSON.stringify({ token: own.authToken }) }),
     );
@@ -102,7 +102,7 @@ describe('a session', () => {
     const answered = page.waitForResponse(
       (response) => response.url().includes('/manage/v1/funds') && response.status() === 401,
     );
-    release();
+    released.resolve();
     await answered;
     await page.getByText('token “tests”').waitFor();
     expect(await page.getByLabel('Token').count()).toBe(0);

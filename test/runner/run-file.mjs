@@ -4,7 +4,11 @@
 import { createRequire, registerHooks } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
 import { setGlobals } from './globals.mjs';
+
+// A quarter of the examples of every property that does not say how many it needs.
+if (process.env['PAYMASTER_TEST_FAST'] !== undefined) fc.configureGlobal({ numRuns: 25 });
 
 const require = createRequire(import.meta.url);
 const circus = join(dirname(require.resolve('jest-circus/package.json')), 'build/jestAdapterInit.js');

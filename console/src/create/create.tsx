@@ -1,7 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Form } from '../parts/form.js';
-import { Badge, Note, Table } from '../parts/parts.js';
-import type { Known } from '../paymasters.js';
+import { Badge, Note, Shown, Table } from '../parts/parts.js';
+import { type Known, useChains } from '../paymasters.js';
 import { pageHref, route } from '../route.js';
 import {
   check,
@@ -18,7 +19,7 @@ import {
   listWarnings,
 } from './draft.js';
 import { Made } from './made.js';
-import { stepHref, steps } from './steps.js';
+import { ChainFields, stepHref, steps } from './steps.js';
 
 const all = [...stepNames, 'summary'] as const;
 
@@ -75,7 +76,7 @@ export function CreatePaymaster({
       </nav>
       <section key={shown} class="card" aria-label={stepTitle(shown)}>
         <Heading>{`Step ${all.indexOf(shown) + 1} of ${all.length}: ${stepTitle(shown)}`}</Heading>
-        {shown === 'summary' ? <Summary onDone={onDone} /> : <StepForm step={shown} like={paymasters[0]} />}
+        <StepContent step={shown} like={paymasters[0]} onDone={onDone} />
       </section>
     </>
   );
@@ -96,8 +97,40 @@ function Heading({ children }: { readonly children: string }) {
   );
 }
 
-function StepForm({ step, like }: { readonly step: StepName; readonly like: Known | undefined }) {
-  const { says, fields: Fields } = steps[step];
+function StepContent({
+  step,
+  like,
+  onDone,
+}: {
+  readonly step: (typeof all)[number];
+  readonly like: Known | undefined;
+  readonly onDone: () => void;
+}) {
+  if (step === 'summary') return <Summary onDone={onDone} />;
+  if (step === 'chain') return <ChainStep like={like} />;
+  const Fields = steps[step].fields;
+  return (
+    <StepForm step={step}>
+      <Fields />
+    </StepForm>
+  );
+}
+
+/** There is no form before the chains are known: sent before, it would name none. */
+function ChainStep({ like }: { readonly like: Known | undefined }) {
+  return (
+    <Shown live={useChains()} empty="Your organisation may use no chain.">
+      {(chains) => (
+        <StepForm step="chain">
+          <ChainFields all={chains} like={like} />
+        </StepForm>
+      )}
+    </Shown>
+  );
+}
+
+function StepForm({ step, children }: { readonly step: StepName; readonly children: ComponentChildren }) {
+  const { says } = steps[step];
   const { values, made, failure } = draft.value;
   if (made.includes(step))
     return (
@@ -130,7 +163,7 @@ function StepForm({ step, like }: { readonly step: StepName; readonly like: Know
           return undefined;
         }}
       >
-        <Fields like={like} />
+        {children}
       </Form>
     </>
   );

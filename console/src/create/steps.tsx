@@ -3,29 +3,26 @@ import { useState } from 'preact/hooks';
 import { short } from '../format.js';
 import { useEntered } from '../parts/form-facts.js';
 import { Field } from '../parts/form.js';
-import { Note, Shown } from '../parts/parts.js';
+import { Note } from '../parts/parts.js';
 import { type Radio, Radios } from '../parts/radios.js';
 import { ruleKinds } from '../paymaster/kinds.js';
 import { LimitFields } from '../paymaster/limit.js';
 import { ContractFields } from '../paymaster/new-contract.js';
-import { type Known, type OfferedChain, useChains } from '../paymasters.js';
+import type { Known, OfferedChain } from '../paymasters.js';
 import { pageHref } from '../route.js';
 import type { StepName } from './draft.js';
 
-/** `like`: another one, whose chain and version most want again. */
-type Props = { readonly like: Known | undefined };
-
-export type Step = {
+type Step = {
   readonly title: string;
   readonly says: string;
-  readonly fields: ComponentType<Props>;
+  /** Those of the step `chain` are {@link ChainFields}, which need the chains. */
+  readonly fields?: ComponentType;
 };
 
-export const steps: Readonly<Record<StepName, Step>> = {
+export const steps = {
   chain: {
     title: 'Name and chain',
     says: 'It will deny by default: it pays for nothing but what you list in the next steps.',
-    fields: ChainStep,
   },
   contract: {
     title: 'Contract',
@@ -65,27 +62,27 @@ export const steps: Readonly<Record<StepName, Step>> = {
       />
     ),
   },
-};
+} as const satisfies Readonly<Record<StepName, Step>>;
 
 export function stepHref(step: string): string {
   return pageHref('paymaster', { create: step });
 }
 
-function ChainStep({ like }: Props) {
-  const chains = useChains();
+/** `like`: another one, whose chain and version most want again. */
+type Props = { readonly all: readonly OfferedChain[]; readonly like: Known | undefined };
+
+export function ChainFields(props: Props) {
   return (
     <>
       <Field label="Name" name="name" />
       <div class="wide">
-        <Shown live={chains} empty="Your organisation may use no chain.">
-          {(all) => <Versions all={all} like={like} />}
-        </Shown>
+        <Versions {...props} />
       </div>
     </>
   );
 }
 
-function Versions({ all, like }: Props & { readonly all: readonly OfferedChain[] }) {
+function Versions({ all, like }: Props) {
   const entered = useEntered('chainId');
   const [chainId, setChain] = useState(entered ?? String(like?.chainId ?? ''));
   const chain = all.find((each) => String(each.chainId) === chainId) ?? all[0]!;

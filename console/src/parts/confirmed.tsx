@@ -11,16 +11,24 @@ type Question = {
   readonly button: string;
 };
 
-const asked = signal<(Question & { readonly answer: (isYes: boolean) => void }) | undefined>(undefined);
+type Asked = Question & {
+  /** Each has a dialog of its own: the browser tells of a close only later, when the next question may be there already. */
+  readonly nth: number;
+  readonly answer: (isYes: boolean) => void;
+};
+
+const asked = signal<Asked | undefined>(undefined);
+let count = 0;
 
 /** Asks before something ends, or before more is paid for. False: it must not happen. */
 export function confirmed(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
+    const nth = (count += 1);
     const answer = (isYes: boolean): void => {
-      asked.value = undefined;
+      if (asked.peek()?.nth === nth) asked.value = undefined;
       resolve(isYes);
     };
-    asked.value = { ...question, answer };
+    asked.value = { ...question, nth, answer };
   });
 }
 
@@ -37,9 +45,10 @@ export function Confirmation() {
   useEffect(() => dialog.current?.showModal(), [question]);
   useEffect(() => () => asked.peek()?.answer(false), [page, id]);
   if (question === undefined) return null;
-  const { title, says, button, answer } = question;
+  const { title, says, button, nth, answer } = question;
   return (
     <dialog
+      key={nth}
       ref={dialog}
       role="alertdialog"
       aria-labelledby="asked"

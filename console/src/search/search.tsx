@@ -58,9 +58,16 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
   useEffect(() => {
     dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
   }, [active, typed]);
+  const isLeft = useRef(false);
+  // Once: the browser tells of a close only later, when the next search may be open already.
+  const leave = (): void => {
+    if (!isLeft.current) onClose();
+    isLeft.current = true;
+  };
   const go = ({ href }: Entry): void => {
     location.hash = href;
     dialog.current?.close();
+    leave();
     document.querySelector('main')?.focus();
   };
   const moves: Readonly<Record<string, number>> = {
@@ -72,7 +79,7 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
       ref={dialog}
       class="search"
       aria-label="Search"
-      onClose={onClose}
+      onClose={leave}
       onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
     >
       <input

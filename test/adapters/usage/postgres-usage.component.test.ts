@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { usageStoreConformance } from '../../conformance/usage-store.js';
+import { usagePromisesConformance } from '../../conformance/usage-store.js';
 import { sharedPostgres, type SharedPostgres } from '../../support/postgres.js';
 import { createPostgresHarness } from './postgres-usage.js';
 
@@ -10,4 +10,4 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-usageStoreConformance('PostgreSQL', () => createPostgresHarness(server));
+usagePromisesConformance('PostgreSQL', () => createPostgresHarness(server));
