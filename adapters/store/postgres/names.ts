@@ -104,3 +104,18 @@ export function wantedRows(calls: readonly Wanted[]) {
 function unique(names: readonly string[]): readonly string[] {
   return [...new Set(names)];
 }
+
+/** The rows of all calls, with further locks. */
+export function wantedWithLocks(
+  calls: readonly { readonly wanted: Wanted }[],
+  locks: ReadonlySet<string>,
+): WantedRows {
+  const wanted = wantedRows(calls.map((call) => call.wanted));
+  for (const name of locks) wanted.locks.add(name);
+  return wanted;
+}
+
+/** Whether the call needs no lock but these. */
+export function needsOnly(locks: ReadonlySet<string>, { wanted }: { readonly wanted: Wanted }): boolean {
+  return [...wantedRows([wanted]).locks].every((name) => locks.has(name));
+}

@@ -7,6 +7,7 @@ import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { clientConfig, createClientClass, isBroken, type ClientOptions } from '../../postgres/client.js';
 import { createOutageLog, type OutageLog } from '../../log/outage-log.js';
 import { openPipeline, findSqlState, type Pipeline, type Statement } from '../../postgres/pipeline.js';
+import type { Later } from '../../../core/pending.js';
 import type { ChainEpoch } from '../kept-epochs.js';
 import type { UsageEpochs } from '../usage-epochs.js';
 import { assertSafe, hasMoved, checkSafety, toServer, countTurns, waitedForStandby } from './server-facts.js';
@@ -177,13 +178,8 @@ export class PostgresProcess {
   }
 
   /** The epoch that the chain must have. Throws UNAVAILABLE. */
-  async epochOf(chainId: number): Promise<ChainEpoch> {
-    return this.knownEpoch(chainId) ?? (await this.#options.epochs().of(chainId));
-  }
-
-  /** Undefined until it was established. */
-  knownEpoch(chainId: number): ChainEpoch | undefined {
-    return this.#options.epochs().known(chainId);
+  epochOf(chainId: number): Later<ChainEpoch> {
+    return this.#options.epochs().known(chainId) ?? this.#options.epochs().of(chainId);
   }
 
   /** The chain has another epoch. Resolves when it is established again, and throws UNAVAILABLE while it is lost. */

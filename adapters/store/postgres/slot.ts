@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError, isDomainError } from '../../../core/errors.js';
+import { isLater } from '../../../core/pending.js';
 import type { RowChanges } from '../../../core/usage/rows.js';
 import { isSameCursor, Turn } from '../../../core/usage/turn.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { closing } from '../../postgres/client.js';
 import { ConnectionLost, findSqlState, type Pipeline } from '../../postgres/pipeline.js';
 import { answer, decideAll, isRefusal, type Decided } from '../calls.js';
-import { wantedRows, type WantedRows } from './names.js';
+import { needsOnly, wantedWithLocks, type WantedRows } from './names.js';
 import type { PostgresProcess } from './process.js';
 import {
   begin,
@@ -141,7 +142,8 @@ export class Slot {
     join: Join,
   ): Promise<readonly Decided[]> {
     // Where nothing is to be waited for, the first trip is sent before anybody goes on who was answered by the turn before.
-    const epoch = this.#process.knownEpoch(chainId) ?? (await this.#process.epochOf(chainId));
+    const found = this.#process.epochOf(chainId);
+    const epoch = isLater(found) ? await found : found;
     const client = this.#ready() ?? (await this.#connected());
     let wanted = wantedWithLocks(calls, locks);
     let isWritten = false;
@@ -343,14 +345,4 @@ export class Slot {
 
 function failed(calls: readonly Call[], error: unknown): readonly Decided[] {
   return calls.map((call) => ({ call, result: undefined, thrown: { error } }));
-}
-
-function wantedWithLocks(calls: readonly Call[], locks: ReadonlySet<string>): WantedRows {
-  const wanted = wantedRows(calls.map((call) => call.wanted));
-  for (const name of locks) wanted.locks.add(name);
-  return wanted;
-}
-
-function needsOnly(locks: ReadonlySet<string>, { wanted }: Call): boolean {
-  return [...wantedRows([wanted]).locks].every((name) => locks.has(name));
 }
