@@ -15,7 +15,7 @@ export type Refusal = {
   /** What would make the operation pass, if the refusing policy knows better than the table. */
   readonly remedy?: string;
   /** The text that a webhook host wants the caller to see: bounded, one line. */
-  readonly hostReason?: string;
+  readonly webhookReason?: string;
   /** The call that was refused, if a single one was. */
   readonly call?: RefusedCall;
 };
@@ -188,13 +188,15 @@ export const refusals = {
     leavesTokens: true,
   },
   LIMIT_REACHED: {
-    text: 'A spending limit has too little left in this cycle.',
-    remedy: 'Wait for the next cycle, raise the threshold, or update the limit, which starts a new cycle.',
+    text: 'A spending limit has too little left in this window.',
+    remedy:
+      'Wait until it resets, raise the threshold, or begin the count anew, which an update of a limit with cycleDuration does.',
     leavesTokens: true,
   },
   USAGE_LOST: {
-    text: 'Usage of this cycle was lost with the store: wait for the next cycle or update the limit.',
-    remedy: 'Wait for the next cycle, or update the limit, which starts a new cycle.',
+    text: 'What was used of a limit in this window was lost with the store.',
+    remedy:
+      'Wait until it resets, or begin the count anew: update a limit with cycleDuration, or set restartedAt or assumeUsed of another one.',
     leavesTokens: true,
   },
   DEPOSIT_TOO_LOW: {

@@ -7,14 +7,14 @@ import { refusals, type Refusal, type RefusalRow } from './refusal.js';
  * figures, because it can act on them.
  */
 export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
-  const { reason, detail, hostReason, call, remedy } = refusal;
+  const { reason, detail, webhookReason, call, remedy } = refusal;
   const { text, isForCaller, namesHost, error }: RefusalRow = refusals[reason];
   const isShown = (isPayer && namesHost !== true) || isForCaller === true;
   const message = isShown ? `${text} (${detail})` : text;
   return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
     reason: asReason(reason),
     detail,
-    ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
+    ...(webhookReason === undefined ? {} : { webhookReason }),
     ...(call === undefined ? {} : { call }),
     ...(isShown && remedy !== undefined ? { remedy } : {}),
     ...(error?.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),

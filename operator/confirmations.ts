@@ -1,4 +1,4 @@
-import { reaches, type ConfigRevisions } from '../core/policy/served-reports.js';
+import { reaches, type ConfigRevisions } from '../core/reports/config-revisions.js';
 import type { ServedFacts } from './facts/reported-facts.js';
 
 /** Which paymasters wait until a replica serves what was compiled of them. */

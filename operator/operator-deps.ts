@@ -6,7 +6,7 @@ import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import type { EventRecorder } from '../core/resources/kubernetes-events.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
-import type { Reports } from '../core/policy/reports.js';
+import type { Reports } from '../core/reports/reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { ForeignChanges } from '../core/resources/foreign-change.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';

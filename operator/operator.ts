@@ -17,7 +17,7 @@ import {
   createServingFacts,
   createUsageFacts,
 } from './facts/reported-facts.js';
-import { createFollowers } from './followers.js';
+import { createKeyBatches } from './key-batches.js';
 import { createForeignStatuses } from './foreign-statuses.js';
 import { createKeyRotation } from './key-rotation.js';
 import { createMethodReader } from './method-reader.js';
@@ -99,7 +99,7 @@ export function createOperator(deps: OperatorDeps) {
     onChange({ chainId, isChainChanged, paymasters }) {
       platform.look(chainId);
       // There may be thousands, when a fleet is asked about for the first time: the statuses follow at a bounded rate.
-      followers.add(paymasters);
+      batches.add(paymasters);
       if (isChainChanged) addChain(chainId);
     },
   });
@@ -124,7 +124,7 @@ export function createOperator(deps: OperatorDeps) {
       onChange: (chainIds) =>
         chainIds.forEach((chainId) => {
           lookAt(chainId);
-          if (usage?.of(chainId)?.since !== 0) followers.add(keysOn(chainId));
+          if (usage?.of(chainId)?.since !== 0) batches.add(keysOn(chainId));
         }),
     });
   const serving =
@@ -140,7 +140,7 @@ export function createOperator(deps: OperatorDeps) {
     createServedFacts({
       ...ambient,
       reports: deps.reports,
-      onChange: () => followers.add(confirmations.served()),
+      onChange: () => batches.add(confirmations.served()),
     });
   const confirmations = createConfirmations(() => served);
   deps.onReports?.(() => {
@@ -151,9 +151,9 @@ export function createOperator(deps: OperatorDeps) {
     cache,
     addChain,
     addOrganisations: (organisations) => roots.add({ organisations }),
-    addPaymasters: (paymasters) => followers.add(paymasters),
+    addPaymasters: (paymasters) => batches.add(paymasters),
   });
-  const followers = createFollowers({ timers, handle: (paymasters) => roots.add({ paymasters }) });
+  const batches = createKeyBatches({ timers, handle: (paymasters) => roots.add({ paymasters }) });
   const platform = createPlatformView({
     facts,
     usage,
@@ -166,7 +166,7 @@ export function createOperator(deps: OperatorDeps) {
         .join(', '),
     conditions: (chainId) => inOrder(cache.chainsWith(chainId))[0]?.status?.conditions,
     ...ambient,
-    onChange: (chainId) => followers.add(keysOn(chainId)),
+    onChange: (chainId) => batches.add(keysOn(chainId)),
   });
   const common = { cache, configs, statuses, facts, signers, layouts, clock, confirmations };
   const reconcilers = {
@@ -281,7 +281,7 @@ export function createOperator(deps: OperatorDeps) {
       isLeading = false;
       stopping.resolve();
       platform.stop();
-      followers.stop();
+      batches.stop();
       foreignStatuses.stop();
       cache.stop();
       await Promise.all([

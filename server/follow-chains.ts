@@ -1,8 +1,8 @@
 import type { Ambient } from '../core/ambient.js';
 import type { Chains } from '../core/chain/chain.js';
-import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { FollowerLease } from '../core/usage/follower-lease.js';
 import type { PolicyHosts } from '../core/policy/policy-hosts.js';
-import type { Reports } from '../core/policy/reports.js';
+import type { Reports } from '../core/reports/reports.js';
 import { given } from '../core/units/given.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';

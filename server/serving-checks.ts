@@ -96,14 +96,14 @@ export function servingChecks(deps: {
     },
     sharedDependency(
       {
-        name: 'chains-followed',
+        name: 'chains-answer',
         action: 'Check that the chains answer; the log names those that do not.',
         isReady: () => view.synced && (follower?.ready() ?? true),
       },
       clock,
     ),
     {
-      name: 'chains-settled',
+      name: 'chains-followed',
       action:
         'See PaymasterFollowerStalled in docs/runbooks.md. This replica serves on: what is promised stays reserved in full, so limits and deposits fill early, and nothing is overspent.',
       // Shared by all replicas, so a Service without this one would not be better.

@@ -5,7 +5,7 @@ import { createPostgresUsageStore } from '../adapters/store/postgres/usage.js';
 import { createSqliteUsageStore } from '../adapters/store/sqlite/usage.js';
 import { unreachable } from '../core/errors.js';
 import type { Ledger, LedgerMaintenance, LedgerWriter } from '../core/ledger/ledger.js';
-import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { FollowerLease } from '../core/usage/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { PriceReferences } from '../core/pricing/price-jump.js';
 import type { KeptTexts } from '../core/usage/kept-texts.js';

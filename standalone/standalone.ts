@@ -17,7 +17,7 @@ import { createSqliteUsageStore } from '../adapters/store/sqlite/usage.js';
 import { createPlatformTokens } from '../adapters/secrets/platform-tokens.js';
 import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
-import { createMemoryReports } from '../core/policy/reports.js';
+import { createMemoryReports } from '../core/reports/reports.js';
 import { isLoopbackHost } from '../core/policy/webhook/webhook-url.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import { given } from '../core/units/given.js';

@@ -1,5 +1,5 @@
 import type { Logger } from '../../core/log.js';
-import { createReports, type Reports } from '../../core/policy/reports.js';
+import { createReports, type Reports } from '../../core/reports/reports.js';
 import type { Clock } from '../../core/units/time.js';
 import { createNamedConfigMap, type ConfigMapPlace, type ReadConfigMap } from './config-map.js';
 

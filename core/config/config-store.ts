@@ -1,6 +1,6 @@
 import type { ChainConfig } from './chain-config.js';
 import type { AddressList } from '../policy/address-list.js';
-import type { ConfigRevisions } from '../policy/served-reports.js';
+import type { ConfigRevisions } from '../reports/config-revisions.js';
 import type { EpochMs } from '../units/time.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 

@@ -66,7 +66,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Serving/NotReady': seeOther,
   'Serving/DepositEmpty': topUp,
   'Serving/UsageLost': 'Do what the message says, or wait until the windows of the limits turn.',
-  'Serving/LimitFull': 'Wait for the next cycle, or raise the threshold of the limit that the message names.',
+  'Serving/LimitFull': 'Wait until it resets, or raise the threshold of the limit that the message names.',
   'Serving/WebhookFailing': 'Repair the host of the webhook that the message names.',
   'Serving/TokenBudgetFull':
     'Wait until payments are mined or expire, or have the platform raise `tokenLossBudget` of the profile.',
@@ -81,9 +81,9 @@ const remedies: Readonly<Record<string, string>> = {
     'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise `organisationShare`.',
   'Exhausted/UsageLost':
     'Find out how much was used before the loss, then do what the message says, or wait until the window turns.',
-  'Exhausted/LimitFull': 'Wait for the next cycle, or raise the threshold.',
+  'Exhausted/LimitFull': 'Wait until it resets, or raise the threshold.',
   'Exhausted/BudgetFull':
-    'Wait for the next cycle, or have the platform raise the budget that the message names.',
+    'Wait until it resets, or have the platform raise the budget that the message names.',
   'HostFailing/WebhookFailing': 'Repair the host of the webhook, or correct its URL.',
   'Funded/NoFundingWallet': giveFunding,
   'SignerAuthorized/NotAuthorized':

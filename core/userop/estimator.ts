@@ -5,7 +5,7 @@ import type { Address } from '../units/address.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 
 /**
- * Port: gas limits of an operation by simulation (reference/onchain.md section 5) or by a bundler. `reverted` means
+ * Port: gas limits of an operation by simulation or by a bundler. `reverted` means
  * that the account's call would fail with the limits found; the caller decides whether that matters. If an operation
  * cannot be simulated at all (bad initCode, signature check that reverts, node without overrides), it throws
  * DomainError ESTIMATION_FAILED whose message names the EntryPoint's reason, e.g. "AA13 initCode failed or OOG".

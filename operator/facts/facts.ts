@@ -4,7 +4,7 @@ import { given } from '../../core/units/given.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { coversOrdinary, ordinaryGas } from '../../core/policy/ordinary-operation.js';
-import type { FundsTrouble } from '../../core/policy/serving-reports.js';
+import type { FundsTrouble } from '../../core/reports/serving-reports.js';
 
 /** Facts from a chain as levels rather than figures: a level changes when somebody should know, not with each block. */
 export type Reachability = ConditionReason<'Reachable'>;

@@ -4,7 +4,7 @@ import { createPrices } from '../../adapters/price/prices.js';
 import type { Chains } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { noMetrics } from '../../core/metrics.js';
-import { priceSubject } from '../../core/policy/serving-reports.js';
+import { priceSubject } from '../../core/reports/serving-reports.js';
 import { refused, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { ServingFacts } from './reported-facts.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';

@@ -4,7 +4,7 @@ import { conditionReasons, type ConditionReason } from '../../core/meta/conditio
 import { finding, type Finding } from '../../core/meta/conditions.js';
 import { acceptedLossAnnotation, type Condition } from '../../core/meta/meta.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { chainSubject, followingTroubles } from '../../core/policy/serving-reports.js';
+import { chainSubject, followingTroubles } from '../../core/reports/serving-reports.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import type { PriceAnswer, PriceFault, PriceRefusal } from '../../core/pricing/price-source.js';
 import type { Chain } from '../../core/resources/chain.js';

@@ -2,7 +2,7 @@ import { budgetNames } from '../../core/config/budgets.js';
 import { unreachable } from '../../core/errors.js';
 import { findCondition, isConditionTrue } from '../../core/meta/conditions.js';
 import { acceptedLossAnnotation, formatKey, objectKey } from '../../core/meta/meta.js';
-import { chainOfFunds, chainOfSubject } from '../../core/policy/serving-reports.js';
+import { chainOfFunds, chainOfSubject } from '../../core/reports/serving-reports.js';
 import { reconciledKinds, type AnyResource, type Kind } from '../../core/resources/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { ownerKey, findRoot, type Cache, type Change, type RootKind } from '../cache.js';

@@ -3,7 +3,7 @@ import type { CompiledPaymaster } from '../../core/config/compile.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { findCondition, finding, type Finding } from '../../core/meta/conditions.js';
 import { ordinaryGas } from '../../core/policy/ordinary-operation.js';
-import { fundsSubject, type ServingTrouble, type FundsTrouble } from '../../core/policy/serving-reports.js';
+import { fundsSubject, type ServingTrouble, type FundsTrouble } from '../../core/reports/serving-reports.js';
 import type { LostLimit } from '../../core/policy/spending-limit/lost-usage.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
@@ -104,7 +104,7 @@ function policyTroubles(serving: Serving, { policies, config }: CompiledPaymaste
         ]),
     ...(full === ''
       ? []
-      : [finding('Serving', 'LimitFull', `Full: ${full}. Wait for the next cycle, or raise the threshold.`)]),
+      : [finding('Serving', 'LimitFull', `Full: ${full}. Wait until it resets, or raise the threshold.`)]),
   ];
 }
 
@@ -190,7 +190,7 @@ export function budgetFindings(
     .filter(([policyId]) => serving?.of(policyId) === 'LimitFull')
     .map(([, name]) => `"${name}"`);
   if (full.length === 0) return [];
-  const message = `Full: budget ${full.join(', ')}. Wait for the next cycle, or raise the amount.`;
+  const message = `Full: budget ${full.join(', ')}. Wait until it resets, or raise the amount.`;
   return [finding('Exhausted', 'BudgetFull', message)];
 }
 

@@ -77,7 +77,7 @@ async function stands(chain: Chain, cursor: Cursor, head: Block): Promise<boolea
 /** How far back to scan when we know no block that a reorganisation has left in the chain. */
 const blindRescanBlocks = 256;
 /** The longest expiry of any promise. For this long after a blind rescan, an operation that nobody has promised proves nothing. */
-const maxExpirySeconds = 86_400;
+const maxPromiseSeconds = 86_400;
 
 /** Where a step begins that does not begin where another ended, and what is not known about its operations. */
 export class Rescan {
@@ -97,7 +97,7 @@ export class Rescan {
   ): number {
     if (stored === undefined) return confirmed + 1;
     const from = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
-    this.blindUntil = head.timestamp + maxExpirySeconds;
+    this.blindUntil = head.timestamp + maxPromiseSeconds;
     this.through = Math.min(stored.blockNumber, head.number);
     log.warn('chain is scanned again from before the settled block', {
       settledBlock: stored.blockNumber,

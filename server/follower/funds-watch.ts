@@ -1,6 +1,6 @@
 import type { Head } from '../../core/chain/heads.js';
 import { coversOrdinary } from '../../core/policy/ordinary-operation.js';
-import { fundsSubject, type FundsTrouble } from '../../core/policy/serving-reports.js';
+import { fundsSubject, type FundsTrouble } from '../../core/reports/serving-reports.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { accountName } from '../../core/usage/accounts.js';
 import { exposureCounter, shareCounter } from '../../core/usage/counter-names.js';

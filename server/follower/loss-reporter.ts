@@ -1,6 +1,6 @@
 import type { Ambient } from '../../core/ambient.js';
 import { DomainError } from '../../core/errors.js';
-import { formatTokenLossReport, type Reports, type TokenLossReport } from '../../core/policy/reports.js';
+import { formatTokenLossReport, type Reports, type TokenLossReport } from '../../core/reports/reports.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';

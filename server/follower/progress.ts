@@ -1,4 +1,4 @@
-import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
+import type { FollowingTrouble } from '../../core/reports/serving-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 /** A settled block that has not moved for this long, while the chain has, is reported. */

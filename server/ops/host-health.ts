@@ -1,6 +1,6 @@
-import type { Reports } from '../../core/policy/reports.js';
+import type { Reports } from '../../core/reports/reports.js';
 import type { HostOutcome, HostPolicy, HostRequest, PolicyHosts } from '../../core/policy/policy-hosts.js';
-import { maxEntries } from '../../core/policy/serving-reports.js';
+import { maxEntries } from '../../core/reports/serving-reports.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { sampleOperation } from '../http/test-delivery.js';
 import type { ReportBoard } from './report-board.js';

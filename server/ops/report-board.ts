@@ -1,11 +1,11 @@
 import type { Logger } from '../../core/log.js';
-import type { Reports } from '../../core/policy/reports.js';
+import type { Reports } from '../../core/reports/reports.js';
 import {
   chainOfSubject,
   maxEntries,
   type ServingReport,
   type Trouble,
-} from '../../core/policy/serving-reports.js';
+} from '../../core/reports/serving-reports.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 
 /** A report lasts so long. It is written again when half of that is over, so a replica that dies leaves nothing for longer. */

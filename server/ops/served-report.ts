@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../core/log.js';
-import type { Reports } from '../../core/policy/reports.js';
-import { servedLeaseMs, type ConfigRevisions } from '../../core/policy/served-reports.js';
+import type { Reports } from '../../core/reports/reports.js';
+import { servedLeaseMs, type ConfigRevisions } from '../../core/reports/config-revisions.js';
 import { plusMs, type Clock } from '../../core/units/time.js';
 
 /** Thousands of changes come at once, and are reported together. */

@@ -1,12 +1,12 @@
 import type { Logger } from '../../core/log.js';
 import type { PolicyHosts } from '../../core/policy/policy-hosts.js';
-import type { Reports } from '../../core/policy/reports.js';
+import type { Reports } from '../../core/reports/reports.js';
 import {
   chainSubject,
   maxEntries,
   priceSubject,
   type FollowingTrouble,
-} from '../../core/policy/serving-reports.js';
+} from '../../core/reports/serving-reports.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { isForAllUsers } from '../../core/usage/counter-names.js';
 import type { LimitShare, ReserveRequest, ReserveResult } from '../../core/usage/reserve-request.js';

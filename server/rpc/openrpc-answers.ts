@@ -21,7 +21,7 @@ const modes = { enum: ['SPONSORED', 'ERC20'] };
 const positive = (description: string) => ({ type: 'number', exclusiveMinimum: 0, description });
 const spender = reference('Address', 'Whom the account has to allow to take its tokens.');
 
-const hostReason = {
+const webhookReason = {
   ...text,
   maxLength: maxReasonLength,
   description: 'WEBHOOK_REFUSED: what the host gave as its reason. Show it as plain text.',
@@ -70,7 +70,7 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
       paymasterPostOpGasLimit: integer,
       ...signedMembers,
       reason: reference('RefusalReason', 'Why it is 0x; also in the header X-Sponsorship-Reason.'),
-      webhookReason: hostReason,
+      webhookReason,
       otherwise: {
         description: 'Why there is no payment in tokens either, where the request asked for one.',
         ...record({ reason: text }),
@@ -245,7 +245,7 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
         description: 'What the caller can do about it, where more is known than the message says.',
       },
       problems: arrayOf({ type: 'object' }),
-      webhookReason: hostReason,
+      webhookReason,
       otherwise: { ...text, description: 'Why there is no payment in tokens either.' },
       retry: {
         const: 'ERC20',

@@ -24,8 +24,8 @@ import type { Mode } from './params.js';
 export function renderSponsorship(sponsorship: Sponsorship, otherwise?: string): RpcResult {
   if (sponsorship.outcome === 'refused') {
     const { refusal, limits } = sponsorship;
-    const { reason, detail, hostReason } = refusal;
-    const said = hostReason === undefined ? '' : `,"webhookReason":${JSON.stringify(hostReason)}`;
+    const { reason, detail, webhookReason } = refusal;
+    const said = webhookReason === undefined ? '' : `,"webhookReason":${JSON.stringify(webhookReason)}`;
     const also = otherwise === undefined ? '' : `,"otherwise":{"reason":${JSON.stringify(otherwise)}}`;
     return {
       json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"${said}${also}}`,

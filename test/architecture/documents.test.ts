@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { commandBlocks, documents, documentsFor, textOf } from '../support/document-commands.js';
@@ -88,6 +88,27 @@ test.each(['ARCHITECTURE.md', 'AGENTS.md'])(
     expect(named.filter((path) => !isThere(path))).toEqual([]);
   },
 );
+
+test('a source file that a page names is there', () => {
+  const files = globSync('**/*.*', {
+    cwd: repositoryRoot,
+    exclude: (path) => /(^|\/)(node_modules|dist|test-results)$/.test(path),
+  });
+  const ends = new Set(files.flatMap((file) => endings(file)));
+  const named = files
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((page) =>
+      [...textOf(page).matchAll(/`([\w./-]+\.(?:tsx?|mjs|sol))`/g)].map(([, path = '']) => ({ page, path })),
+    );
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter(({ path }) => !ends.has(path))).toEqual([]);
+});
+
+/** A path, and what is left of it below each of its folders. */
+function endings(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_, at) => parts.slice(at).join('/'));
+}
 
 test('a newcomer reads at most six files for a flow of ARCHITECTURE.md', () => {
   const flows = textOf('ARCHITECTURE.md')

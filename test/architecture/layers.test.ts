@@ -24,6 +24,7 @@ const core = [
   'secrets.ts',
   'master-keys.ts',
   'tenant-access.ts',
+  'reports',
   'meta',
   'entry-point',
   'userop',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Reports } from '../../core/policy/reports.js';
-import type { ServingReport } from '../../core/policy/serving-reports.js';
+import type { Reports } from '../../core/reports/reports.js';
+import type { ServingReport } from '../../core/reports/serving-reports.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import { startMs } from './usage-requests.js';
 

@@ -33,7 +33,10 @@ describe('a refusal that is answered by an error', () => {
   });
 
   test('hands on what a webhook host says', () => {
-    const refused: Refusal = { ...refuse('WEBHOOK_REFUSED', 'policy "Rules"'), hostReason: 'not a member' };
+    const refused: Refusal = {
+      ...refuse('WEBHOOK_REFUSED', 'policy "Rules"'),
+      webhookReason: 'not a member',
+    };
     expect(refusedError(refused, { isPayer: false })).toMatchObject({
       message: 'A webhook answered that its conditions are not met.',
       details: { webhookReason: 'not a member' },
@@ -50,7 +53,7 @@ describe('the remedy fits the case:', () => {
   });
 
   test.each([
-    { cost: 5, wants: 'Wait for the next cycle' },
+    { cost: 5, wants: 'Wait until it resets' },
     { cost: 6, wants: 'this operation alone needs more than the whole limit' },
   ])('a need of $cost against a threshold of 5: "$wants"', ({ cost, wants }) => {
     const window = { from: 0 as EpochMs, until: 1 as EpochMs };

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { findCondition } from '../../core/meta/conditions.js';
 import { silentLogger } from '../../core/log.js';
-import { createMemoryReports, type Reports } from '../../core/policy/reports.js';
-import type { FollowingTrouble } from '../../core/policy/serving-reports.js';
+import { createMemoryReports, type Reports } from '../../core/reports/reports.js';
+import type { FollowingTrouble } from '../../core/reports/serving-reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EpochMs } from '../../core/units/time.js';
-import { createFollowers } from '../../operator/followers.js';
+import { createKeyBatches } from '../../operator/key-batches.js';
 import { createPlatformView } from '../../operator/facts/platform-view.js';
 import { unknownProfile, type Reachability } from '../../operator/facts/facts.js';
 import { settle, type Steady } from '../../operator/facts/steady.js';
@@ -30,7 +30,7 @@ test('with ten thousand Paymasters a node outage of 30 s wakes none, and a longe
   const woken: number[] = [];
   const state: { reachability: Reachability } = { reachability: 'Reachable' };
   const keys = Array.from({ length: 10_000 }, (_, index) => `acme/p${index}`);
-  const followers = createFollowers({ timers: time.timers, handle: (some) => void woken.push(some.length) });
+  const batches = createKeyBatches({ timers: time.timers, handle: (some) => void woken.push(some.length) });
   const view = createPlatformView({
     facts: { profile: () => unknownProfile, reachability: () => state.reachability },
     usage: undefined,
@@ -38,7 +38,7 @@ test('with ten thousand Paymasters a node outage of 30 s wakes none, and a longe
     conditions: () => undefined,
     clock: time.clock,
     timers: time.timers,
-    onChange: () => followers.add(keys),
+    onChange: () => batches.add(keys),
   });
   const becomes = (reachability: Reachability) => {
     state.reachability = reachability;
@@ -59,5 +59,5 @@ test('with ten thousand Paymasters a node outage of 30 s wakes none, and a longe
   time.advance(200_000);
   expect(woken.reduce((sum, some) => sum + some, 0)).toBe(10_000);
   view.stop();
-  followers.stop();
+  batches.stop();
 });

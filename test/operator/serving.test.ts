@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { deriveBudgetId, derivePolicyId } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
-import type { Reports } from '../../core/policy/reports.js';
+import type { Reports } from '../../core/reports/reports.js';
 import { inOrder, problemsAmong } from '../../core/problems/problems.js';
 import type { ConditionType } from '../../core/meta/condition-reasons.js';
 import {
@@ -9,7 +9,7 @@ import {
   type FundsTrouble,
   type ServingEntries,
   type ServingTrouble,
-} from '../../core/policy/serving-reports.js';
+} from '../../core/reports/serving-reports.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aFeeToken, anOrganisation, aPaymaster, aPolicy, aProfile } from '../build/resources.js';
@@ -59,7 +59,7 @@ async function start(): Promise<void> {
 
 describe('the condition Serving of a Paymaster', () => {
   test.each<{ trouble: ServingTrouble; says: string }>([
-    { trouble: 'LimitFull', says: 'Full: "Daily limit". Wait for the next cycle, or raise the threshold.' },
+    { trouble: 'LimitFull', says: 'Full: "Daily limit". Wait until it resets, or raise the threshold.' },
     {
       trouble: 'WebhookFailing',
       says: 'No answer from the host of "Daily limit": operations are refused.',

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { findCondition } from '../../core/meta/conditions.js';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
-import { createMemoryReports, type Reports, type TokenLossReport } from '../../core/policy/reports.js';
+import { createMemoryReports, type Reports, type TokenLossReport } from '../../core/reports/reports.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aProfile } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../core/log.js';
-import { createMemoryReports, type Reports } from '../../core/policy/reports.js';
+import { createMemoryReports, type Reports } from '../../core/reports/reports.js';
 import type { HostOutcome, HostPolicy, HostRequest } from '../../core/policy/policy-hosts.js';
 import { anHour } from '../conformance/usage-requests.js';
 import { counterOfSender, limitCounter } from '../../core/usage/counter-names.js';

@@ -24,8 +24,8 @@ describe('Starting', () => {
         'usage-data',
         'paymasters',
         'signers',
+        'chains-answer',
         'chains-followed',
-        'chains-settled',
         'warm-up',
       ]);
     } finally {

@@ -19,7 +19,7 @@ import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import { createMemoryReports } from '../../core/policy/reports.js';
+import { createMemoryReports } from '../../core/reports/reports.js';
 import type { CheckId } from '../../core/problems/checks.js';
 import type { ProblemRecord } from '../../core/problems/render.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';

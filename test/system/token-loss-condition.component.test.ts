@@ -9,7 +9,7 @@ import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resou
 import { createSqliteUsageStore } from '../../adapters/store/sqlite/usage.js';
 import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { silentLogger } from '../../core/log.js';
-import { createMemoryReports } from '../../core/policy/reports.js';
+import { createMemoryReports } from '../../core/reports/reports.js';
 import type { ProblemRecord } from '../../core/problems/render.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { EpochMs } from '../../core/units/time.js';

@@ -30,8 +30,8 @@ type RunTurn = (
 
 /**
  * Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one, or join it while it waits for its locks.
- * A caller goes on within its answer and may ask again at once: it is answered when the queue has nothing left to do with it, and while the
- * next turn is with the database.
+ * A turn locks, reads and decides; refusals are answered; it commits; what it promises is answered once the next turn was sent to the database.
+ * Who is answered goes on at once, and may ask again: nothing of the queue or of a turn is touched after its answers.
  */
 export class TurnQueue {
   readonly #run: RunTurn;

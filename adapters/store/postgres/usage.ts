@@ -3,7 +3,7 @@ import type { Ambient } from '../../../core/ambient.js';
 import type { LedgerEntry, LedgerWriter } from '../../../core/ledger/ledger.js';
 import type { LedgerRecord } from '../../../core/ledger/record.js';
 import { noMetrics, type Metrics } from '../../../core/metrics.js';
-import type { FollowerLease } from '../../../core/policy/follower-lease.js';
+import type { FollowerLease } from '../../../core/usage/follower-lease.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import type { KeptTexts } from '../../../core/usage/kept-texts.js';

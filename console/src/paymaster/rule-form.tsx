@@ -13,10 +13,10 @@ import { findRuleKind, type RuleKind, ruleKinds } from './kinds.js';
 type Spec = Policy['spec'];
 type PolicyType = Spec['policyType'];
 
-const formless: readonly PolicyType[] = ['PAYMASTER_SA_LIMIT'];
+/** Those without fields here have a form of their own. */
 const choices = Object.fromEntries(
   Object.entries(ruleKinds)
-    .filter(([type]) => !formless.includes(type as PolicyType))
+    .filter(([, kind]) => 'fields' in kind)
     .map(([type, { title }]) => [type, title]),
 );
 

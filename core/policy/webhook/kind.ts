@@ -160,7 +160,7 @@ function decideOne(webhook: WebhookConfig, outcome: HostOutcome | undefined): Ve
             outcome.reason === undefined ? '' : ` (${outcome.reason})`
           }`,
         ),
-        ...(outcome.reason === undefined ? {} : { hostReason: outcome.reason }),
+        ...(outcome.reason === undefined ? {} : { webhookReason: outcome.reason }),
       };
     case 'failed':
       if (webhook.onError === 'Allow') return pass;

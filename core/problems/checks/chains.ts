@@ -6,7 +6,7 @@ export const chains = {
     severity: 'critical',
     what: 'No node of the chain answers.',
     conditions: ['Reachable/Unreachable'],
-    readiness: ['chains-followed'],
+    readiness: ['chains-answer'],
     alert: 'PaymasterChainNotReady',
   },
   'wrong-chain': {
@@ -20,7 +20,7 @@ export const chains = {
     what: 'Mined operations are not settled: limits and deposits fill early.',
     remedy: 'Put a node first in `spec.rpc` that is up to date.',
     conditions: ['Following/Failing', 'Following/Waiting', 'Following/NoFinality'],
-    readiness: ['chains-settled'],
+    readiness: ['chains-followed'],
     alert: 'PaymasterFollowerStalled',
   },
   'nothing-to-serve': {

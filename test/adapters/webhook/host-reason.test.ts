@@ -37,7 +37,7 @@ test('a "no" with a reason reaches the verdict; a "yes" has none', () => {
     reason: 'WEBHOOK_REFUSED',
     detail: 'policy "club": arePoliciesVerified is false (not a member)',
     policyId: 'p',
-    hostReason: 'not a member',
+    webhookReason: 'not a member',
   });
   expect(readAnswer(200, '{"arePoliciesVerified":true,"reason":"x"}')).toEqual({ verdict: 'verified' });
 });

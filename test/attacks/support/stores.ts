@@ -5,7 +5,7 @@ import type { PriceReferences } from '../../../core/pricing/price-jump.js';
 import { isDomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import type { LedgerWriter } from '../../../core/ledger/ledger.js';
-import type { FollowerLease } from '../../../core/policy/follower-lease.js';
+import type { FollowerLease } from '../../../core/usage/follower-lease.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';

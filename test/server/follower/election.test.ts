@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import type { FollowerLease } from '../../../core/policy/follower-lease.js';
+import type { FollowerLease } from '../../../core/usage/follower-lease.js';
 import type { UsageRecovery } from '../../../core/usage/epoch.js';
 import { createFollower, type Follower, type FollowerDeps } from '../../../server/follower/follower.js';
 import { createInstruments } from '../../../server/ops/instruments.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import type { FollowingTrouble } from '../../../core/policy/serving-reports.js';
+import type { FollowingTrouble } from '../../../core/reports/serving-reports.js';
 import { createFollower } from '../../../server/follower/follower.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import { chainId, contract, entryPoint, funding, seconds } from '../../conformance/usage-requests.js';

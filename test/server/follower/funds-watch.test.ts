@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { silentLogger } from '../../../core/log.js';
-import { createMemoryReports, type Reports } from '../../../core/policy/reports.js';
-import { fundsSubject } from '../../../core/policy/serving-reports.js';
+import { createMemoryReports, type Reports } from '../../../core/reports/reports.js';
+import { fundsSubject } from '../../../core/reports/serving-reports.js';
 import { exposureCounter, shareCounter } from '../../../core/usage/counter-names.js';
 import { contractLosses } from '../../../core/usage/token-losses.js';
 import type { AccountBalance, CounterState } from '../../../core/usage/reserve-request.js';

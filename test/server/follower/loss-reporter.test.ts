@@ -3,7 +3,7 @@ import { createSqliteUsageStore } from '../../../adapters/store/sqlite/usage.js'
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import { createMemoryReports, type Reports, type TokenLossReport } from '../../../core/policy/reports.js';
+import { createMemoryReports, type Reports, type TokenLossReport } from '../../../core/reports/reports.js';
 import { lossCharges } from '../../../core/usage/token-losses.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { toAddressKey } from '../../../core/units/address.js';

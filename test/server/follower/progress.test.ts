@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';
-import type { FollowerLease } from '../../../core/policy/follower-lease.js';
+import type { FollowerLease } from '../../../core/usage/follower-lease.js';
 import { createFollower, type Follower } from '../../../server/follower/follower.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
 import { createOps } from '../../../server/ops/ops.js';
@@ -133,7 +133,7 @@ test('/readyz names a stalled chain and what to do, and the replica still takes 
     const reports = await ops.check();
     expect(reports.filter(({ ready }) => !ready)).toEqual([
       {
-        name: 'chains-settled',
+        name: 'chains-followed',
         ready: false,
         reason: `chain ${chainId}: block 7 has been the last settled one for 6 minutes, 90 could be settled (rounds fail, see the log)`,
         action: expect.stringContaining('docs/runbooks.md'),

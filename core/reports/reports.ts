@@ -1,6 +1,6 @@
 import type { Logger } from '../log.js';
 import type { Clock, EpochMs } from '../units/time.js';
-import { servedReports } from './served-reports.js';
+import { servedReports } from './config-revisions.js';
 import { servingReports } from './serving-reports.js';
 import { readField, parseJson } from '../schema/json-value.js';
 

@@ -3,8 +3,8 @@ import type { Timers } from '../adapters/timers.js';
 const atOnce = 50;
 const everyMs = 1_000;
 
-/** Works off thousands of keys, a few at a time: the object that they all follow shows the change already. */
-export function createFollowers(deps: {
+/** Works off thousands of keys, a few at a time: the object on which they all depend shows the change already. */
+export function createKeyBatches(deps: {
   readonly timers: Timers;
   readonly handle: (keys: readonly string[]) => void;
 }) {
