@@ -49,8 +49,8 @@ async function growthIn(
     leastLarge = Math.min(leastLarge, await cost(large));
     leastSmall = Math.min(leastSmall, await cost(small));
     const factor = leastLarge / leastSmall;
-    // Within the bound, or so far above it that no other round changes it.
-    if (factor < mostGrowth || (round >= 1 && factor > 4 * mostGrowth)) break;
+    // Within the bound, or so often so far above it that no other round changes it: other threads of the process may work through some.
+    if (factor < mostGrowth || (round >= 9 && factor > 4 * mostGrowth)) break;
   }
   return leastLarge / leastSmall;
 }
