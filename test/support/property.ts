@@ -7,6 +7,11 @@ const asked = process.env['PAYMASTER_TEST_SEED'];
 const isFast = process.env['PAYMASTER_TEST_FAST'] !== undefined;
 const seed = asked === undefined ? (isSoak ? undefined : seedOfTests) : Number(asked);
 
+/** As {@link runs}, also in `make test-fast`: for a property whose examples have to show something all together. */
+export function allRuns(numRuns: number, inSoak = numRuns): ReturnType<typeof runs> {
+  return { ...runs(numRuns, inSoak), numRuns: isSoak ? inSoak : numRuns };
+}
+
 /**
  * Options of a property: `numRuns` in `make test`, `inSoak` in `make soak`. A failure prints its seed; PAYMASTER_TEST_SEED runs with that one again, and
  * PAYMASTER_TEST_PATH (the "path" of the same message) at once with the shrunk example.
