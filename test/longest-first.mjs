@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 
 /**
  * Beginnings of paths in `dist/test` of the files that take longest, in that order: a file that takes a minute and begins last would keep one worker
@@ -20,6 +21,7 @@ const first = [
 export default class LongestFirst {
   sort(tests) {
     return tests
+      .filter(hasSource)
       .map(rank)
       .toSorted((a, b) => a.turn - b.turn || b.size - a.size)
       .map(({ test }) => test);
@@ -34,6 +36,13 @@ export default class LongestFirst {
   }
 
   cacheResults() {}
+}
+
+/** What was renamed or deleted since it was compiled is still in `dist`. */
+function hasSource({ path, context }) {
+  const { rootDir } = context.config;
+  const source = path.slice(rootDir.length + 1).replace(/\.js$/, '.ts');
+  return existsSync(join(rootDir, '../../test', source));
 }
 
 function rank(test) {
