@@ -35,16 +35,20 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await page.getByRole('link', { name: 'paymaster', exact: true }).click();
   await page.getByRole('link', { name: 'Create a paymaster' }).click();
   await page.getByLabel('Name', { exact: true }).fill('My game');
-  const next = page.getByRole('button', { name: 'Continue' });
-  await next.click();
+  // Each step is asked about before the next one is there, which has fields of the same names.
+  const next = async (step: string): Promise<void> => {
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: `Step ${step} of 5` }).waitFor();
+  };
+  await next('2');
   await page.getByLabel('Copy a registered one').selectOption('counter');
   await page.getByLabel('increment').check();
-  await next.click();
+  await next('3');
   await page.getByLabel('Name', { exact: true }).fill('a day');
   await page.getByLabel('At most').fill('10');
-  await next.click();
+  await next('4');
   await page.getByText('Ask nobody').waitFor();
-  await next.click();
+  await next('5');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('“My game” is created.').waitFor();
   await page.getByRole('link', { name: 'Try an operation in the playground' }).click();
