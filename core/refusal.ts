@@ -189,14 +189,12 @@ export const refusals = {
   },
   LIMIT_REACHED: {
     text: 'A spending limit has too little left in this window.',
-    remedy:
-      'Wait until it resets, raise the threshold, or begin the count anew, which an update of a limit with cycleDuration does.',
+    remedy: 'Wait until it resets, or raise the threshold. With cycleDuration any update restarts the count.',
     leavesTokens: true,
   },
   USAGE_LOST: {
-    text: 'What was used of a limit in this window was lost with the store.',
-    remedy:
-      'Wait until it resets, or begin the count anew: update a limit with cycleDuration, or set restartedAt or assumeUsed of another one.',
+    text: 'The count of a spending limit in this window was lost with the store.',
+    remedy: 'Wait until it resets, update a limit with cycleDuration, or set restartedAt or assumeUsed.',
     leavesTokens: true,
   },
   DEPOSIT_TOO_LOW: {

@@ -65,7 +65,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/Paused': 'Set `spec.active` to true when it should count again.',
   'Serving/NotReady': seeOther,
   'Serving/DepositEmpty': topUp,
-  'Serving/UsageLost': 'Do what the message says, or wait until the windows of the limits turn.',
+  'Serving/UsageLost': 'Do what the message says, or wait until the limits reset.',
   'Serving/LimitFull': 'Wait until it resets, or raise the threshold of the limit that the message names.',
   'Serving/WebhookFailing': 'Repair the host of the webhook that the message names.',
   'Serving/TokenBudgetFull':
@@ -80,7 +80,7 @@ const remedies: Readonly<Record<string, string>> = {
   'Funded/ShareFull':
     'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise `organisationShare`.',
   'Exhausted/UsageLost':
-    'Find out how much was used before the loss, then do what the message says, or wait until the window turns.',
+    'Find out how much was used before the loss, then do what the message says, or wait until it resets.',
   'Exhausted/LimitFull': 'Wait until it resets, or raise the threshold.',
   'Exhausted/BudgetFull':
     'Wait until it resets, or have the platform raise the budget that the message names.',

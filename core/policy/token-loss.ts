@@ -1,6 +1,6 @@
 import type { AddressKey } from '../units/address.js';
 import { formatInstant, type EpochMs } from '../units/time.js';
-import { formatGwei, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
+import { formatCoins, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
 import { refuse, type Refusal } from '../refusal.js';
 
 // How much may be lost on ERC20 operations that are mined and pay no token, and the texts of the refusals.
@@ -25,7 +25,7 @@ export function senderBarred(sender: AddressKey, until: EpochMs): Refusal {
 export function tokenModeStopped(contract: AddressKey, budget: number, until: EpochMs): Refusal {
   return refuse(
     'TOKEN_LOSS',
-    `${contract} has lost more than ${formatGwei(budget)} coins; resets at ${formatInstant(until)}`,
+    `${contract} has lost more than ${formatCoins(budget)} coins; resets at ${formatInstant(until)}`,
   );
 }
 
@@ -40,6 +40,6 @@ export function exposureFull(
   const losses = party === 'contract' ? ', and the losses of the day,' : '';
   return refuse(
     'TOKEN_EXPOSURE_FULL',
-    `those of this ${party} that are not mined yet${losses} take ${formatGwei(taken)} of ${formatGwei(most)} coins, this one needs ${formatGwei(cost)}`,
+    `those of this ${party} that are not mined yet${losses} take ${formatCoins(taken)} of ${formatCoins(most)} coins, this one needs ${formatCoins(cost)}`,
   );
 }

@@ -91,7 +91,7 @@ export function smaller(a: bigint, b: bigint): bigint {
 }
 
 /** An amount of gwei in coins, e.g. 0.05. */
-export function formatGwei(gwei: number): string {
+export function formatCoins(gwei: number): string {
   return formatDecimal(BigInt(gwei), 9);
 }
 

@@ -11,8 +11,8 @@ export type LimitCycle = {
 };
 
 /**
- * `name`: differs from those of all other windows of the cycle. `keptUntil`: a window that ends early, because the count begins anew at a
- * time that is still to come, goes on if that time is taken back; its counter is kept until then. Absent: it ends with the window.
+ * `name`: unique among the windows of the cycle. `keptUntil`: a window that ends early because of a planned restart goes on if the restart is
+ * cancelled, so its counter is kept until then. Absent: the counter ends with the window.
  */
 export type LimitWindow = Window & { readonly name: string; readonly keptUntil?: EpochMs };
 

@@ -7,7 +7,7 @@ import { accountBars } from '../../core/usage/token-losses.js';
 import { chainFence, type ReserveRefusal } from '../../core/usage/reserve-request.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { given } from '../../core/units/given.js';
-import { formatGwei } from '../../core/units/wei.js';
+import { formatCoins } from '../../core/units/wei.js';
 import { formatAmount } from '../../core/usage/units.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { PlannedHold, PlannedReservation } from './reservation.js';
@@ -75,7 +75,7 @@ function describeHold(
         return refuse('DEPOSIT_TOO_LOW', depositText(whose, { balance: most, reserved: taken, need: cost }));
       return refuse(
         'ORGANISATION_SHARE_FULL',
-        `operations of "${namespace}" that are not mined yet take ${formatGwei(taken)} of ${formatGwei(most)} ether, its share of the deposit of ${whose}; this one needs ${formatGwei(cost)}`,
+        `operations of "${namespace}" that are not mined yet take ${formatCoins(taken)} of ${formatCoins(most)} ether, its share of the deposit of ${whose}; this one needs ${formatCoins(cost)}`,
       );
     }
     case 'budget': {
@@ -109,7 +109,7 @@ function depositText(
   whose: AddressKey,
   { balance, reserved, need }: { readonly balance: number; readonly reserved: number; readonly need: number },
 ): string {
-  return `deposit of ${whose}: ${formatGwei(balance)} ether, of which ${formatGwei(reserved)} are promised, needs ${formatGwei(need)}`;
+  return `deposit of ${whose}: ${formatCoins(balance)} ether, of which ${formatCoins(reserved)} are promised, needs ${formatCoins(need)}`;
 }
 
 function at<T>(items: readonly T[], index: number): T {

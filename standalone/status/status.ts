@@ -7,7 +7,7 @@ import type { UsageRow } from '../../core/ledger/query.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { formatInstant, type Clock, type EpochMs } from '../../core/units/time.js';
 import { given } from '../../core/units/given.js';
-import { formatDecimal, formatGwei } from '../../core/units/wei.js';
+import { formatDecimal, formatCoins } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { readRules } from '../../server/decision/show/read-rules.js';
 import type { Rule } from '../../server/decision/show/rules.js';
@@ -166,8 +166,8 @@ async function readDeposits(
         chainId,
         contract,
         ...(fundingAddress === undefined ? {} : { fundingAddress }),
-        ...(balance === undefined ? {} : { balance: formatGwei(balance) }),
-        promised: formatGwei(reserved),
+        ...(balance === undefined ? {} : { balance: formatCoins(balance) }),
+        promised: formatCoins(reserved),
         symbol: nativeCurrency.symbol,
       });
   }

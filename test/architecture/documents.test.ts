@@ -104,7 +104,7 @@ test('a source file that a page names is there', () => {
   expect(named.filter(({ path }) => !ends.has(path))).toEqual([]);
 });
 
-/** A path, and what is left of it below each of its folders. */
+/** The path, and what follows each of its slashes. */
 function endings(path: string): readonly string[] {
   const parts = path.split('/');
   return parts.map((_, at) => parts.slice(at).join('/'));

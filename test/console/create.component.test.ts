@@ -198,7 +198,7 @@ test('the keyboard alone creates one', async () => {
   expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
 });
 
-test('the first step has no button before the chains are known: what was sent would name none', async () => {
+test('the first step cannot be sent before the chains are loaded', async () => {
   const asked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const { page } = await open('paymaster?create=chain', {

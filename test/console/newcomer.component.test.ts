@@ -35,7 +35,7 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   await page.getByRole('link', { name: 'paymaster', exact: true }).click();
   await page.getByRole('link', { name: 'Create a paymaster' }).click();
   await page.getByLabel('Name', { exact: true }).fill('My game');
-  // Each step is asked about before the next one is there, which has fields of the same names.
+  // The server checks each step before the next one appears, which has fields of the same names.
   const next = async (step: string): Promise<void> => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: `Step ${step} of 5` }).waitFor();

@@ -159,11 +159,11 @@ test('a decision id and an operation hash lead to the decision, an address and a
   }
 });
 
-test('the key that opens it is not lost when it comes just after something was chosen', async () => {
+test('the key that opens it works right after a result was chosen', async () => {
   const { page } = await open('overview');
   await opened(page);
   await finds(page, 'shop', 'shop');
-  // The browser handles both keys before it tells of the close, as it may when it is busy.
+  // Both keys are handled before the close is reported, as in a busy browser.
   await field(page).evaluate(async (input) => {
     const key = (init: KeyboardEventInit) => new KeyboardEvent('keydown', { ...init, bubbles: true });
     input.dispatchEvent(key({ key: 'Enter' }));

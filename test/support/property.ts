@@ -7,7 +7,7 @@ const asked = process.env['PAYMASTER_TEST_SEED'];
 const isFast = process.env['PAYMASTER_TEST_FAST'] !== undefined;
 const seed = asked === undefined ? (isSoak ? undefined : seedOfTests) : Number(asked);
 
-/** As {@link runs}, also in `make test-fast`: for a property whose examples have to show something all together. */
+/** As {@link runs}, with all examples in `make test-fast` too: for a property that checks what its examples have covered. */
 export function allRuns(numRuns: number, inSoak = numRuns): ReturnType<typeof runs> {
   return { ...runs(numRuns, inSoak), numRuns: isSoak ? inSoak : numRuns };
 }

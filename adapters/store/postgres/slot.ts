@@ -56,8 +56,7 @@ export class Slot {
   }
 
   /**
-   * Decides every call, those that join, too, and resolves with what is to be answered now that the turn is over: all of them, but for
-   * refusals, which it answers itself before the commit. Never rejects.
+   * Resolves with the calls to answer, those that joined included. Refusals are answered before, while their turn commits. Never rejects.
    */
   async run(
     chainId: number,
@@ -131,8 +130,9 @@ export class Slot {
       );
     }
     const middle = Math.ceil(calls.length / 2);
-    const first = await this.run(chainId, calls.slice(0, middle), isAlone);
-    return [...first, ...(await this.run(chainId, calls.slice(middle), isAlone))];
+    // The good half does not wait for the search in the other one.
+    (await this.run(chainId, calls.slice(0, middle), isAlone)).forEach(answer);
+    return this.run(chainId, calls.slice(middle), isAlone);
   }
 
   async #turn(
@@ -141,7 +141,7 @@ export class Slot {
     { locks, isAlone }: { readonly locks: ReadonlySet<string>; readonly isAlone: boolean },
     join: Join,
   ): Promise<readonly Decided[]> {
-    // Where nothing is to be waited for, the first trip is sent before anybody goes on who was answered by the turn before.
+    // Without a wait here, the first trip is sent before the callers of the previous turn are answered.
     const found = this.#process.epochOf(chainId);
     const epoch = isLater(found) ? await found : found;
     const client = this.#ready() ?? (await this.#connected());

@@ -20,7 +20,7 @@ type Waiting = {
 /** Takes waiting calls of the chain of a turn, as many as it has room for. */
 export type Join = (fits: (call: Call) => boolean) => readonly Call[];
 
-/** Carries out a turn, and resolves with what is to be answered; never rejects. */
+/** Resolves with the calls to answer; never rejects. */
 type RunTurn = (
   chainId: number,
   calls: readonly Call[],
@@ -30,8 +30,8 @@ type RunTurn = (
 
 /**
  * Calls that wait for one slot. The calls of one chain that come while a turn runs share the next one, or join it while it waits for its locks.
- * A turn locks, reads and decides; refusals are answered; it commits; what it promises is answered once the next turn was sent to the database.
- * Who is answered goes on at once, and may ask again: nothing of the queue or of a turn is touched after its answers.
+ * A turn locks, reads, decides and commits. Its refusals are answered while it commits, its promises after the next turn was sent to the database.
+ * A caller goes on within its answer and may ask again at once: so the queue answers only after it has updated its own state.
  */
 export class TurnQueue {
   readonly #run: RunTurn;

@@ -116,7 +116,7 @@ function StepContent({
   );
 }
 
-/** There is no form before the chains are known: sent before, it would name none. */
+/** Shows no form until the chains are loaded: a form sent earlier would name no chain. */
 function ChainStep({ like }: { readonly like: Known | undefined }) {
   return (
     <Shown live={useChains()} empty="Your organisation may use no chain.">

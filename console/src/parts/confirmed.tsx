@@ -12,7 +12,7 @@ type Question = {
 };
 
 type Asked = Question & {
-  /** Each has a dialog of its own: the browser tells of a close only later, when the next question may be there already. */
+  /** The key of its dialog. The browser reports a close late, perhaps after the next question was asked. */
   readonly nth: number;
   readonly answer: (isYes: boolean) => void;
 };

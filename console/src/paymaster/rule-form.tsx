@@ -13,7 +13,7 @@ import { findRuleKind, type RuleKind, ruleKinds } from './kinds.js';
 type Spec = Policy['spec'];
 type PolicyType = Spec['policyType'];
 
-/** Those without fields here have a form of their own. */
+/** A kind without fields here has a separate form. */
 const choices = Object.fromEntries(
   Object.entries(ruleKinds)
     .filter(([, kind]) => 'fields' in kind)

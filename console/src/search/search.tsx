@@ -59,7 +59,7 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
     dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
   }, [active, typed]);
   const isLeft = useRef(false);
-  // Once: the browser tells of a close only later, when the next search may be open already.
+  // Only once: the browser reports the close late, perhaps after the next search was opened.
   const leave = (): void => {
     if (!isLeft.current) onClose();
     isLeft.current = true;

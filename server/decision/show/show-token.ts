@@ -5,7 +5,7 @@ import { formatRefusal, type PriceAnswer } from '../../../core/pricing/price-sou
 import { chooseTokens, type TokenChoice } from '../../../core/pricing/token-list.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
-import { formatDecimal, formatGwei } from '../../../core/units/wei.js';
+import { formatDecimal, formatCoins } from '../../../core/units/wei.js';
 import { accountBars } from '../../../core/usage/token-losses.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { dataGasOfApproval } from '../steps/data-fee.js';
@@ -120,8 +120,8 @@ async function showLosses({ usage }: ShowTokenDeps, { usage: asked }: TokenCase)
   return bars.map(({ most, window }, index) => ({
     ...(index >= accountBars ? { of: 'contract' } : { of: 'account', account: key.sender }),
     unit: 'ether',
-    lost: formatGwei(counters[index]?.used ?? 0),
-    budget: formatGwei(most),
+    lost: formatCoins(counters[index]?.used ?? 0),
+    budget: formatCoins(most),
     resetsAt: new Date(window.until).toISOString(),
   }));
 }

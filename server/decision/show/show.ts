@@ -1,5 +1,5 @@
 import type { Address } from '../../../core/units/address.js';
-import { formatDecimal, formatGwei } from '../../../core/units/wei.js';
+import { formatDecimal, formatCoins } from '../../../core/units/wei.js';
 import { ordinaryDataFee } from '../../../core/chain/data-fee/data-gas.js';
 import { given } from '../../../core/units/given.js';
 import type { PolicyFacts } from '../../../core/policy/kind.js';
@@ -126,9 +126,9 @@ export function showUsage({ usage, op }: Case) {
       contract,
       unit: 'ether',
       ...(fundingAddress === undefined ? {} : { fundingAddress }),
-      ...(balance === undefined ? {} : { balance: formatGwei(balance) }),
-      promised: formatGwei(reserved),
-      ...(op === undefined ? {} : { needed: formatGwei(accounts[index]?.need ?? 0) }),
+      ...(balance === undefined ? {} : { balance: formatCoins(balance) }),
+      promised: formatCoins(reserved),
+      ...(op === undefined ? {} : { needed: formatCoins(accounts[index]?.need ?? 0) }),
       ...(readAt === undefined ? {} : { readAt: new Date(readAt).toISOString() }),
     })),
     bounds: peeked.holds.flatMap(({ taken, most }, index) => {

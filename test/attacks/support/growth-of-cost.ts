@@ -49,7 +49,7 @@ async function growthIn(
     leastLarge = Math.min(leastLarge, await cost(large));
     leastSmall = Math.min(leastSmall, await cost(small));
     const factor = leastLarge / leastSmall;
-    // Within the bound, or so often so far above it that no other round changes it: other threads of the process may work through some.
+    // Within the bound, or far above it for ten rounds: the work of other threads may fall into a few.
     if (factor < mostGrowth || (round >= 9 && factor > 4 * mostGrowth)) break;
   }
   return leastLarge / leastSmall;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { silentLogger } from '../../core/log.js';
-import { createMemoryReports, createReports, tokenLossReports } from '../../core/reports/reports.js';
-import { servingReports } from '../../core/reports/serving-reports.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { reportsConformance } from '../conformance/reports.js';
-import { startMs } from '../conformance/usage-requests.js';
+import { silentLogger } from '../../../core/log.js';
+import { createMemoryReports, createReports, tokenLossReports } from '../../../core/reports/reports.js';
+import { servingReports } from '../../../core/reports/serving-reports.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { reportsConformance } from '../../conformance/reports.js';
+import { startMs } from '../../conformance/usage-requests.js';
 
 reportsConformance('memory', async (clock) => {
   let texts: Readonly<Record<string, string>> = {};
