@@ -15,6 +15,7 @@ import { readWebhookRules, webhookSettings } from '../core/policy/webhook/privat
 import { either, httpUrl, integer, optional, Settings, type Setting } from '../core/settings.js';
 import { callLimitSettings, readCallLimits } from './dashboard/call-limits.js';
 import { notificationSettings } from './dashboard/notifications/settings.js';
+import { programmedSettings } from './dashboard/programmed.js';
 import { ledgerSettings, readLedgerSettings } from './ledger-settings.js';
 
 /** What a server process does: answers wallets, answers the dashboard API, or both. */
@@ -86,6 +87,7 @@ export const serverSettings = {
     ...dashboardSettings,
     ...platformTokenSettings,
     ...notificationSettings,
+    ...programmedSettings,
   },
   'Clouds that hold keys': providerSettings,
   Platform: platformSettings,
@@ -115,6 +117,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     ...settings.read(dashboardSettings),
     ...settings.read(platformTokenSettings),
     ...settings.read(notificationSettings),
+    ...settings.read(programmedSettings),
   };
   return settings.finishStrictly(config, signingSettings);
 }

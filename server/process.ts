@@ -190,6 +190,7 @@ async function startParts(config: ServerConfig, log: Logger, onStop: Stops['add'
         ...given({ directory: config.notificationDirectory }),
       },
       ...config.callLimits,
+      programmedTimeoutMs: config.programmedSeconds * 1000,
       hasConsole: config.hasConsole,
       ...given({ jsonRpcUrl: config.jsonRpcUrl }),
       ...(config.platformTokensFile !== undefined && {

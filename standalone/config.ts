@@ -4,6 +4,7 @@ import { providerSettings } from '../adapters/signer/providers/table.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { readCallLimits } from '../server/dashboard/call-limits.js';
 import { notificationSettings } from '../server/dashboard/notifications/settings.js';
+import { programmedSettings } from '../server/dashboard/programmed.js';
 import { readLedgerSettings } from '../server/ledger-settings.js';
 import { usageSettings } from '../adapters/store/usage-settings.js';
 import { webhookSettings } from '../core/policy/webhook/private-hosts.js';
@@ -108,6 +109,7 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string) {
     callLimits: readCallLimits(settings),
     ...settings.read(platformTokenSettings),
     ...settings.read(notificationSettings),
+    ...settings.read(programmedSettings),
   });
 }
 

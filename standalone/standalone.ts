@@ -192,6 +192,7 @@ async function startParts(
         everyMs: config.notifySeconds * 1000,
       },
       ...config.callLimits,
+      programmedTimeoutMs: config.programmedSeconds * 1000,
       ...(config.platformTokensFile !== undefined && {
         platformTokens: createPlatformTokens({ file: config.platformTokensFile, clock, log }),
       }),

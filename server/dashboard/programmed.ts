@@ -8,6 +8,16 @@ import { unlessUnavailable } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import { objectKey } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { integer } from '../../core/settings.js';
+
+export const programmedSettings = {
+  programmedSeconds: integer(
+    'PAYMASTER_DASHBOARD_PROGRAMMED_SECONDS',
+    'How long a write waits to be served before it answers.',
+    { min: 0, max: 60 },
+    2,
+  ),
+};
 
 /**
  * Waits until the operator has compiled a written change and stored it for the servers. In one process the next sponsorship sees it;

@@ -183,12 +183,11 @@ async function readAdmittedBody(
   const admitted = admit(namespace, namespace);
   response.once('close', () => admitted.release());
   const error = await new Promise<unknown>((resolve) => {
-    const timer = setTimeout(
-      () => resolve(limited('BODY_SLOW', `The request body must arrive within ${limits.withinMs} ms.`)),
-      limits.withinMs,
+    const inTime = admitted.begin(() =>
+      resolve(limited('BODY_SLOW', `The request body must arrive within ${limits.withinMs} ms.`)),
     );
     const settle = (outcome: unknown): void => {
-      clearTimeout(timer);
+      inTime();
       resolve(outcome);
     };
     request.on('data', (chunk: Buffer) => {

@@ -40,7 +40,8 @@ const platformPackages: Readonly<Record<string, string>> = {
   'darwin-arm64': '@foundry-rs/anvil-darwin-arm64',
   'win32-x64': '@foundry-rs/anvil-win32-amd64',
 };
-const stopGraceMs = 5_000;
+/** It writes its state before it ends. */
+const stopGraceMs = 60_000;
 /**
  * How many states of earlier blocks anvil keeps on disk for calls at a block: more than a follower goes back. A state has half a
  * megabyte to some megabytes, and anvil's own default are 3,600 of them.

@@ -24,7 +24,7 @@ beforeAll(async () => {
   expect(deployed.map(({ address }) => address)).toEqual(expect.arrayContaining(Object.values(contracts)));
   paired = await pairedChain(dev, deployed, senders, [ownWallet]);
   begin = paired.model.height;
-}, 120_000);
+});
 afterAll(() => dev.stop());
 
 test(

@@ -29,7 +29,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     world = await startWorld(store, { accountFactories: Object.values(factories) });
     await world.devChain.chain.request('anvil_setCode', [evilFactory, evilCode(factories['0.7'])]);
     url = await world.paymaster(version);
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   describe('with accountFactories on the Chain', () => {

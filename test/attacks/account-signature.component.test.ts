@@ -43,7 +43,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
     url = await world.paymaster(version, { requireAccountSignature: true });
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   test('our hybrid contract and an EIP-7702 account: signed last, mined through its authorization', async () => {

@@ -35,7 +35,7 @@ describe.each(onReplicas)('on %s', (store) => {
   beforeAll(async () => {
     service = await startService(store, { devChain, versions: [version] });
     await price('3000');
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   const price = (rate: string) => service.changeChain((chain) => ({ ...chain, nativePrice: priceAt(rate) }));
@@ -98,7 +98,7 @@ describe.each(onReplicas)('on %s', (store) => {
         'the smaller budget is in force',
         async () => (await request(url, fees)).reason === 'BUDGET_REACHED',
       );
-  }, 240_000);
+  });
 
   test('promises that nobody mines leave the budget when they expire, and hold no more when they are asked for again', async () => {
     const [stolen, honest] = [await under('block', 'blocking'), await under('block', 'blocked')];
@@ -119,7 +119,7 @@ describe.each(onReplicas)('on %s', (store) => {
     expect(await used(honest.url)).toBe(0);
     expect(await refusalOf(devChain, entryPoint, [promises[0]!])).toContain('AA32');
     expect((await request(stolen.url, fees)).reason).toBeUndefined();
-  }, 240_000);
+  });
 
   test('over a reorganisation an operation that is mined again counts once, and one that is not counts no longer', async () => {
     const { chain } = devChain;
@@ -141,7 +141,7 @@ describe.each(onReplicas)('on %s', (store) => {
     await service.settled(0, 'reorganised');
     await expectUsed(shop.url, dollarsOf(actualGasCost, 3000));
     expect(await quarterOf(shop.url)).toBe(0);
-  }, 240_000);
+  });
 
   test('what was promised before a jump of the price counts at the price of its promise, up and down, and the next at the new one', async () => {
     const shop = await under('jump', 'jump', { threshold: '20000' });
@@ -163,7 +163,7 @@ describe.each(onReplicas)('on %s', (store) => {
     async function mineOf(op: SignedUserOp, left: number): Promise<bigint> {
       return (await mineOne(op, left, 'jump')).actualGasCost;
     }
-  }, 240_000);
+  });
 
   test('what users pay for in tokens takes nothing of it, paid or not, and a sponsorship of the same nonce counts only when it is the one that is mined', async () => {
     const { feeToken } = devChain.deployments;
@@ -202,7 +202,7 @@ describe.each(onReplicas)('on %s', (store) => {
       await sendAs(devChain, account.address, approval(feeToken.address, devChain.profile(version), plenty));
       return account;
     }
-  }, 240_000);
+  });
 
   /** Mines one operation while so many promises of the paymaster are left. */
   async function mineOne(op: SignedUserOp, left: number, of = 'reorganised') {

@@ -334,18 +334,26 @@ describe('a thief', () => {
 
   test('who guesses tokens, all at once, has ten guesses', async () => {
     const address = { 'x-forwarded-for': '192.0.2.2' };
-    const guesses = Array.from({ length: 30 }, (_, guess) => signIn({ token: `guess-${guess}` }, address));
+    const now = host.clock.now();
+    const one = await host.beside({ trustedProxies: 1, clock: { now: () => now } });
+    const guesses = Array.from({ length: 30 }, (_, guess) =>
+      signIn({ token: `guess-${guess}` }, address, one),
+    );
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 401)).toHaveLength(10);
+    await one.stop();
   });
 
   test('who guesses tokens is slowed down after ten', async () => {
     const address = { 'x-forwarded-for': '192.0.2.1' };
+    const now = host.clock.now();
+    const one = await host.beside({ trustedProxies: 1, clock: { now: () => now } });
     const statuses = [];
     for (let guess = 0; guess < 12; guess += 1)
-      statuses.push((await signIn({ token: `guess-${guess}` }, address)).status);
+      statuses.push((await signIn({ token: `guess-${guess}` }, address, one)).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
-    expect((await signIn({ token: acmeToken })).status).toBe(200);
+    expect((await signIn({ token: acmeToken }, {}, one)).status).toBe(200);
+    await one.stop();
   });
 });
 

@@ -46,7 +46,7 @@ describe('on three replicas on PostgreSQL, of which one is cut off from the conf
     await serves(neighbour.urlAt(third));
     service.cutOff(third);
     await serves(shop.urlAt(third));
-  }, 300_000);
+  });
 
   test.each<{ name: string; stop: () => Promise<unknown> }>([
     { name: 'a paymaster that is suspended', stop: () => service.paymaster('shop', { suspended: true }) },

@@ -24,7 +24,7 @@ describe.each(onReplicas)('on %s', (store) => {
       aLimitConfig({ policyId, thresholdType: 'COUNT', threshold: String(threshold) });
     shop = await service.paymaster('shop', { limits: [limit('of-shop')], maxExpirySeconds: 86_400 });
     neighbour = await service.paymaster('neighbour', { limits: [limit('of-neighbour')] });
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   test('never more than the limit is promised, other limits are unaffected, and all of it is free again after ten minutes', async () => {
@@ -38,5 +38,5 @@ describe.each(onReplicas)('on %s', (store) => {
     await service.pass(600 + 60);
     await service.settled();
     await expectServed(service.devChain, version, shop.url);
-  }, 240_000);
+  });
 });

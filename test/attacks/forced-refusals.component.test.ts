@@ -34,7 +34,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   let service: Service;
   beforeAll(async () => {
     service = await startService(store, { devChain, versions });
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   describe.each(versions)('%s', (version) => {
@@ -74,7 +74,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       const paid = await paidByVictim();
       expect(paid).toBeGreaterThan(0n);
       expect(paid).toBeLessThanOrEqual(most);
-    }, 120_000);
+    });
 
     test('an account whose wallet was told of a sponsor never gets data that take its tokens', async () => {
       const context = { otherwise: upTo(plenty) };
@@ -93,7 +93,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       const { result } = await erc7677('pm_getPaymasterData', op, again.result ?? {}, context);
       expect(await mined(await signByAccount(victim, op, packedData(result ?? {}) as Hex))).toBe(true);
       expect(await paidByVictim()).toBeGreaterThan(0n);
-    }, 120_000);
+    });
 
     const token = () => devChain.deployments.feeToken.address;
     const upTo = (most: bigint) => ({

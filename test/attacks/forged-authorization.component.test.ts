@@ -30,7 +30,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     world = await startWorld(store);
     url = await world.paymaster(version);
     delegate = parseAddress(String(world.devChain.deployments.delegates[0]));
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   describe('an authorization that the sender has not signed', () => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   });
   attacker = await service.paymaster('attacker');
   shop = await service.paymaster('shop');
-}, 300_000);
+});
 afterAll(async () => {
   await service?.stop();
   await postgres?.stop();

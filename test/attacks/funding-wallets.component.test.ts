@@ -40,7 +40,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     service = await startService(store, { devChain, versions: [version], rpcUrl });
     neighbour = await service.paymaster('neighbour');
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   test('a hundred wallets add no calls per block, and an honest user is served', async () => {
@@ -65,7 +65,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       const known = await service.usage.accounts(devChain.chainId);
       return known.length < 10;
     });
-  }, 240_000);
+  });
 
   /** Number of `eth_call`s that reach the node while the service follows this many blocks, one after the other. */
   async function callsOfBlocks(count: number): Promise<number> {

@@ -31,7 +31,7 @@ describe.each(cases)('$name, on $store', ({ store, chain, seconds }) => {
     world = await startWorld(store, chain === undefined ? {} : { maxExpirySeconds: chain });
     for (const version of versions)
       urls.set(version, await world.paymaster(version, { maxExpirySeconds: longest }));
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   describe.each(versions)('version %s', (version) => {

@@ -24,7 +24,7 @@ describe.each(onReplicas)('on %s', (store) => {
   let service: Service;
   beforeAll(async () => {
     service = await startService(store, { devChain, versions });
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   describe.each(versions)('%s', (version) => {

@@ -82,7 +82,7 @@ describe.each(settings)('$name', ({ start }) => {
     await serves(neighbour);
     // The usage of its window was lost, and unknown is not zero.
     expect((await asked(shop)).signed).toBeUndefined();
-  }, 240_000);
+  });
 });
 
 async function asked({ url }: Served) {

@@ -47,7 +47,7 @@ describe.each(onReplicas)('on %s', (store) => {
         return { tokenLossBudget: budget, ...(tokenPayment === undefined ? {} : { tokenPayment }) };
       },
     });
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   describe.each(layoutRows)('$version', ({ version, tokenPayment, secures }) => {
@@ -104,7 +104,7 @@ describe.each(onReplicas)('on %s', (store) => {
         lost.notMined += notMined;
         await service.settled(lost.notMined, version);
       }
-    }, 240_000);
+    });
 
     /** Where a secured payment passes while the attack runs: the part that preFund leaves open draws on the paymaster's part. */
     function besides(): { readonly url: string } {

@@ -35,7 +35,7 @@ describe.each(onReplicas)('on %s', (store) => {
       configGeneration: service.now(),
       limits: [aLimitConfig({ thresholdType: 'USD', threshold: '100000000' })],
     });
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   /** What the source says from now on, in dollars. It is read again when ten seconds have passed. */

@@ -32,7 +32,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     service = await startService(store, { devChain, versions: [version] });
     await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('3000') }));
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   const put = (name: string, rules: Partial<PaymasterConfig>) => service.paymaster(name, rules);
@@ -66,7 +66,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     } finally {
       await service.changeChain((chain) => ({ ...chain, nativePrice: priceAt('3000') }));
     }
-  }, 240_000);
+  });
 
   test('a limit per operation: the most that the operation can take is compared, and no other gas or fee is mined', async () => {
     const most = (perOperation: string): Partial<PaymasterConfig> => ({
@@ -97,7 +97,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     await put('each', { configGeneration: 2, ...most(below) });
     const dear = await request(shop.url);
     expect([dear.reason, dear.signed]).toEqual(['COST_TOO_HIGH', undefined]);
-  }, 240_000);
+  });
 
   test('a day of the calendar: a promise made before midnight counts in that day, when it is mined in the next', async () => {
     const calendar = { every: 'day', timeZone: 'Pacific/Auckland' } as const;
@@ -124,7 +124,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       undefined,
       'LIMIT_REACHED',
     ]);
-  }, 240_000);
+  });
 
   test('an endless limit: neither time nor a new threshold gives back what was mined', async () => {
     const { durationMs: _none, ...limit } = aLimitConfig({ policyId: 'of-endless', threshold: '2' });
@@ -140,7 +140,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     await put('endless', { configGeneration: 1, limits: [{ ...limit, threshold: '3' }] });
     const asked = [await request(shop.url), await request(shop.url)];
     expect(asked.map(({ reason }) => reason)).toEqual([undefined, 'LIMIT_REACHED']);
-  }, 240_000);
+  });
 
   test('a window: data that were signed before it ends are worth nothing after it', async () => {
     const end = (service.now() + 120_000) as EpochMs;
@@ -154,7 +154,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     await service.pass(130);
     expect(await refusalOf(devChain, entryPoint, [late.signed])).toContain('AA32');
     expect((await request(shop.url)).reason).toBe('WINDOW_CLOSED');
-  }, 240_000);
+  });
 
   test('a sender that is not allowed cannot spend what another sender was promised', async () => {
     const attacker = await aDeployedAccount(devChain, version);
@@ -197,7 +197,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     } finally {
       await service.changeChain(({ deniedSenders: _none, ...chain }) => chain);
     }
-  }, 240_000);
+  });
 
   test('an expression: data that were signed for calls that it lets pass are worth nothing for other calls', async () => {
     const shop = await put('expression', {
@@ -224,7 +224,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     const swapped = await signByAccount(account, { ...fair, callData: greedy.callData }, data);
     expect(await refusalOf(devChain, entryPoint, [swapped])).toContain('AA34');
     await mine([signed], 'expression');
-  }, 240_000);
+  });
 
   test('campaigns: one operation that is promised in two takes from both, and is mined once', async () => {
     const limitOf = (campaign: string) => ({
@@ -251,7 +251,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     const another = await buildUserOp(next, [increment(devChain)]);
     for (const name of ['summer', 'winter'])
       expect((await ask(shop.url, another, inCampaign(name))).reason).toBe('LIMIT_REACHED');
-  }, 240_000);
+  });
 
   test('a limit in Shadow refuses nobody, and what was mined meanwhile is there when it is enforced', async () => {
     const limit = aLimitConfig({ policyId: 'of-shadow', threshold: '1' });
@@ -264,7 +264,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     await put('shadow', { configGeneration: 1, limits: [limit] });
     expect((await request(shop.url)).reason).toBe('LIMIT_REACHED');
     expect(await used(shop.url)).toBe(3);
-  }, 240_000);
+  });
 });
 
 function gasOf({

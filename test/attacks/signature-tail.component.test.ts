@@ -51,7 +51,7 @@ beforeAll(async () => {
   const plain = await startDevChain();
   const openZeppelin = await deployOpenZeppelin(plain);
   devChain = { ...plain, profile: (version) => openZeppelin.get(version) ?? plain.profile(version) };
-}, 300_000);
+});
 afterAll(() => devChain.stop());
 
 describe.each(versions)('version $version', ({ version, takes, readsTail }) => {

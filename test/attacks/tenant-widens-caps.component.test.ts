@@ -49,7 +49,7 @@ describe.each(cases)('$name, on $store', ({ store, chain, fee }) => {
       rateLimit: { perKey: { requests: 1_000_000, perSeconds: 1 } },
     };
     for (const version of versions) urls.set(version, await world.paymaster(version, spec));
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   describe.each(versions)('version %s', (version) => {

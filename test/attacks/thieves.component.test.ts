@@ -29,7 +29,7 @@ beforeAll(async () => {
     connection = running.connection();
     return connection.sponsoredContract !== undefined && (await asks(connection.rpcUrl)) === 'signed';
   });
-}, 300_000);
+});
 afterAll(async () => {
   running?.signal('SIGKILL');
   await running?.ended;

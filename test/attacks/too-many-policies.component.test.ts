@@ -28,7 +28,7 @@ afterAll(() => host.stop());
 describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   test('of 250 limits the 20 oldest count, and none of the others refuses anybody', async () => {
@@ -43,7 +43,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     await expectServed(world.devChain, version, url);
     expect(await limitsOf(url)).toHaveLength(mostLimits);
     await expectServed(world.devChain, version, await world.paymaster(version));
-  }, 240_000);
+  });
 
   test('of 250 webhooks 5 are asked, and a large signature is not sent to them', async () => {
     const webhook = { url: `http://127.0.0.1:${host.port}/check` };
@@ -53,7 +53,7 @@ describe.each(onOneProcess)('on %s', (store) => {
     expect(bodies).toHaveLength(mostWebhooks);
     for (const body of bodies) expect(body.length).toBeLessThan(8_192);
     await expectServed(world.devChain, version, url);
-  }, 240_000);
+  });
 
   function paymasterWith(policyType: string, spec: () => object): Promise<string> {
     return world.paymaster(version, {}, (name) =>

@@ -27,7 +27,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   beforeAll(async () => {
     world = await startWorld(store);
     for (const version of versions) urls.set(version, await world.paymaster(version));
-  }, 240_000);
+  });
   afterAll(() => world.stop());
 
   describe.each(versions)('version %s', (version) => {

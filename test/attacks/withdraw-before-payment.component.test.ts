@@ -49,7 +49,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       versions,
       profile: () => ({ tokenLossBudget: '0.1' }),
     });
-  }, 300_000);
+  });
   afterAll(() => service.stop());
 
   describe.each(versions)('%s', (version) => {
@@ -96,7 +96,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       // Losses are counted in gwei, rounded up, one by one.
       expect(known * gwei - fell).toBeGreaterThanOrEqual(0n);
       expect(known * gwei - fell).toBeLessThan(BigInt(mined) * gwei);
-    }, 240_000);
+    });
 
     test('an honest account pays, before and after', async () => {
       const account = await aDeployedAccount(devChain, version);
@@ -111,7 +111,7 @@ describe.each(onOneProcess)('on %s', (store) => {
       expect(await balanceOf(devChain, token(), account.address)).toBeLessThan(plenty);
       await service.settled(0, `shop-${version}-${store}`);
       expect(await lost()).toBe(counted);
-    }, 120_000);
+    });
 
     async function aWallet(nth: number): Promise<FickleWallet> {
       const salt = 1_000 * (1 + stores.indexOf(store)) + nth;

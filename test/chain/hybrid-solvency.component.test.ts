@@ -71,10 +71,10 @@ describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('profile %s', (version)
             event.actualGasCost,
           );
       }),
-      { numRuns: 60, seed: 20_261_121, interruptAfterTimeLimit: 45_000 },
+      { numRuns: 60, seed: 20_261_121 },
     );
     expect(mined).toBeGreaterThan(40);
-  }, 240_000);
+  });
 });
 
 async function prepare(profile: DevProfile, account: TestAccount, chosen: Operation): Promise<SignedUserOp> {

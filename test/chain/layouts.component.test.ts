@@ -22,7 +22,7 @@ let openZeppelin: ReadonlyMap<string, TestProfile>;
 beforeAll(async () => {
   devChain = await startDevChain();
   openZeppelin = await deployOpenZeppelin(devChain);
-}, 300_000);
+});
 afterAll(() => devChain.stop());
 
 function incrementCall(): Call {

@@ -35,7 +35,7 @@ beforeAll(async () => {
   devChain = await startDevChain();
   openZeppelin = await deployOpenZeppelin(devChain);
   await mint(devChain, devChain.deployments.feeToken.address, op.sender, 10n ** 30n);
-}, 300_000);
+});
 afterAll(() => devChain.stop());
 
 type Change =

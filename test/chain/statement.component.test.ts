@@ -34,7 +34,7 @@ const dollars = (usd: number): bigint => BigInt(usd) * 10n ** 18n;
 let devChain: DevChain;
 beforeEach(async () => {
   devChain = await startDevChain();
-}, 60_000);
+});
 afterEach(() => devChain.stop());
 
 type Line = {
@@ -241,7 +241,6 @@ test.each(['hybrid-0.9', 'singleton-0.8'])(
       await it.stop();
     }
   },
-  180_000,
 );
 
 /** US dollars, as text with at most 6 decimals, in millionths. */

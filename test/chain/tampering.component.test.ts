@@ -27,7 +27,7 @@ let openZeppelin: ReadonlyMap<string, TestProfile>;
 beforeAll(async () => {
   devChain = await startDevChain();
   openZeppelin = await deployOpenZeppelin(devChain);
-}, 300_000);
+});
 afterAll(() => devChain.stop());
 
 const cases: readonly Tampering<SponsorshipTerms>[] = [

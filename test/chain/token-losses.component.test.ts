@@ -83,7 +83,7 @@ describe.each(tokenProfiles)('profile %s', (version) => {
         await aFickleWallet(devChain, { version: entryPointVersion, token, paymaster, salt: 1 }),
       );
     }
-  }, 120_000);
+  });
   afterAll(() => followed.stop());
 
   test('losses and funds follow the balances of contract and account to the wei, whatever wallets, tokens and bundlers do', async () => {

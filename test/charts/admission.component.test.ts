@@ -34,11 +34,15 @@ beforeAll(async () => {
     ['apply', '-f', '-'],
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }),
   );
-  // A policy takes effect a moment after it was written.
-  await until('the policies are enforced', () =>
-    [compiled('probe'), chain('probe', 999)].every((object) => !tryApply(object, ['--dry-run=server']).ok),
+  // A policy takes effect a moment after it was written, and its parameters another moment later.
+  await until(
+    'the policies are enforced',
+    () =>
+      [compiled('probe'), chain('probe', 999)].every(
+        (object) => !tryApply(object, ['--dry-run=server']).ok,
+      ) && tryApply(chain('probe', 137), ['--dry-run=server']).ok,
   );
-}, 300_000);
+});
 afterAll(() => cluster?.stop());
 
 describe('compiled objects', () => {

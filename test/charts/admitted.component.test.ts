@@ -27,7 +27,7 @@ beforeAll(async () => {
     mustKubectl(cluster, ['create', 'namespace', name]);
     mustKubectl(cluster, ['label', 'namespace', name, ...labels]);
   }
-}, 300_000);
+});
 afterAll(() => cluster?.stop());
 
 function dryRun(manifests: readonly unknown[]) {

@@ -16,7 +16,7 @@ beforeAll(() => {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   }).trim();
-}, 240_000);
+});
 
 type Condition = {
   readonly type: string;

@@ -11,7 +11,7 @@ let cluster: ControlPlane;
 beforeAll(async () => {
   cluster = await startControlPlane();
   mustKubectl(cluster, ['create', 'namespace', 'team-a']);
-}, 300_000);
+});
 afterAll(() => cluster?.stop());
 
 describe('the release of the definitions', () => {
@@ -37,7 +37,7 @@ describe('the release of the definitions', () => {
     expect(install.stderr).toBe('');
     expect(established().match(/condition met/g)).toHaveLength(names.length);
     mustKubectl(cluster, ['apply', '-f', '-'], JSON.stringify(paymaster));
-  }, 240_000);
+  });
 
   test('brings back what an older version of a definition lacks when it is upgraded', () => {
     const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/suspended';
@@ -58,7 +58,7 @@ describe('the release of the definitions', () => {
     expect(read()).toBe('');
     expect(release('upgrade', 'paymaster-crds', crdsChart, '--force-conflicts')).toMatchObject({ ok: true });
     expect(read()).toBe('boolean');
-  }, 240_000);
+  });
 
   test('leaves definitions and resources when it is uninstalled, and finds them when it is installed again', () => {
     expect(release('uninstall', 'paymaster-crds').ok).toBe(true);
@@ -67,7 +67,7 @@ describe('the release of the definitions', () => {
     expect(stored()).toBe('shop');
     expect(release('install', 'paymaster-crds', crdsChart)).toMatchObject({ ok: true });
     expect(stored()).toBe('shop');
-  }, 240_000);
+  });
 });
 
 describe('install.yaml on a cluster that was installed with helm', () => {

@@ -19,7 +19,7 @@ function helmTest(overrides: object = {}): Promise<{ readonly code: number; read
   const environment = {
     RPC_URL: host.origin,
     RPC_CHECKS: host.opsOrigin.replace('http://', ''),
-    PATIENCE_MS: '2000',
+    PATIENCE_MS: '5000',
     ...overrides,
   };
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ function helmTest(overrides: object = {}): Promise<{ readonly code: number; read
 
 test('an installation that can sign passes', async () => {
   host = await startRpc({ opsPort: 0 });
-  expect(await helmTest()).toMatchObject({ code: 0, log: expect.stringContaining('ok    rpc can sign') });
+  expect(await helmTest({ PATIENCE_MS: '60000' })).toMatchObject({ code: 0, log: expect.stringContaining('ok    rpc can sign') });
 });
 
 test('one without a signing key fails, and is told which condition names the file', async () => {

@@ -12,7 +12,7 @@ let releases = 0;
 beforeAll(async () => {
   cluster = await startControlPlane();
   mustKubectl(cluster, ['create', 'namespace', system]);
-}, 300_000);
+});
 afterAll(() => cluster?.stop());
 
 function run(verb: 'install' | 'upgrade', set: readonly string[]): void {

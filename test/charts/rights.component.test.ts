@@ -60,7 +60,7 @@ beforeAll(async () => {
     isAllowed(dashboard, 'create', 'paymasters', tenant),
   );
   await until('the operator has its access', () => isAllowed(operator, 'update', 'secrets', tenant, 'connection'));
-}, 300_000);
+});
 afterAll(async () => {
   await transport?.stop();
   await cluster?.stop();
@@ -229,12 +229,12 @@ describe.each(accounts)('$name', ({ user, may, mayNot }) => {
       },
     );
     expect(denied).toEqual([]);
-  }, 240_000);
+  });
 
   test('may not do anything else that would matter', async () => {
     const refusals = await refused(user, mayNot);
     expect(mayNot.filter((question) => !refusals.includes(question.join(' ')))).toEqual([]);
-  }, 240_000);
+  });
 });
 
 describe('the right to bind', () => {

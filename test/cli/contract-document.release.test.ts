@@ -25,7 +25,7 @@ afterAll(async () => {
     await ended;
   }
   rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-}, 60_000);
+});
 
 test('the commands of "A public chain in ten minutes" lead from a plan to a mined sponsored operation, and are six', async () => {
   const manifest = join(folder, 'other.yaml');

@@ -92,7 +92,7 @@ describe.each([
     const other = await chain.run(['status', ...which, '--owner', owner, ...from]);
     expect(other).toMatchObject({ status: 1 });
     expect(other.out).toContain('missing    paymaster contract deploy');
-  }, 120_000);
+  });
 });
 
 describe('contracts that somebody else has deployed', () => {

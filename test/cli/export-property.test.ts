@@ -72,4 +72,4 @@ test('an export is valid, changes nothing where it is from, and makes the same s
   );
   // The property is about nearly everything that can be written.
   expect(fields.size).toBeGreaterThan(55);
-}, 120_000);
+});

@@ -27,7 +27,7 @@ let printed = '';
 afterAll(async () => {
   await stopped();
   rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-}, 60_000);
+});
 
 test('the commands of the page lead from an empty server to a sponsored operation, a backup and a service that was restored', async () => {
   const manifest = join(folder, 'other.yaml');

@@ -131,4 +131,4 @@ test('reports a missing store and a wrong address', async () => {
   expect(gone.error).toContain('127.0.0.1:1');
   const wrong = await run(['suspension', 'list', chain], 'http://db');
   expect(wrong.error).toContain('PAYMASTER_DATABASE_URL must be postgresql://USER');
-}, 300_000);
+});

@@ -53,7 +53,7 @@ test('from the first page to the request that has an operation sponsored: 13', a
   await page.getByText('Have it sponsored').click();
   await page.locator('pre').getByText('pm_sponsorUserOperation').waitFor();
   expect(await presses()).toBe(13);
-}, 180_000);
+});
 
 test('from the first page to a paymaster that is suspended: 3', async () => {
   const { page, presses } = await counted('overview');

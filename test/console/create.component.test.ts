@@ -304,7 +304,7 @@ describe('a mistake is shown at its field, aloud and in view', () => {
     const { page } = await opened();
     await entered(page, 'Fraction', '0.5', 'Limit');
     await isAt(page, 'At most', /^Must be a whole number/);
-  }, 120_000);
+  });
 });
 
 test.each(Object.entries(files))('the ABI is found in a file %s', async (_name, file) => {

@@ -17,7 +17,7 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'newcomer-'));
   ({ page, faults } = await open('overview'));
-}, 300_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const paste = (command: string): string =>
@@ -67,7 +67,7 @@ test('a paymaster with a contract and a limit sponsors an operation that the pag
   expect(await page.getByRole('table', { name: 'Operations' }).textContent()).toMatch(/10$/);
   // Until the paymaster exists, a dry run of its contract or policy is answered with 400.
   expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
-}, 300_000);
+});
 
 test('a call that is not paid for is refused by its step, and a wrong argument is named', async () => {
   await page.goto(`${connection().dashboardUrl}/console/#/playground`);
@@ -82,14 +82,14 @@ test('a call that is not paid for is refused by its step, and a wrong argument i
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('It would be refused').waitFor();
   expect(await page.getByText('Have it sponsored').count()).toBe(0);
-}, 120_000);
+});
 
 test('a pasted operation runs nothing in the shell of whoever pastes the offered command', async () => {
   const operation = { ...freshUserOp(connection()), note: `'; touch stolen; echo '$(touch stolen)` };
   await page.getByRole('textbox').first().fill(JSON.stringify(operation));
   paste(await offered());
   expect(existsSync(join(folder, 'stolen'))).toBe(false);
-}, 120_000);
+});
 
 test('the code that the page offers for curl is copied by its button, and answered by the paymaster', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -109,4 +109,4 @@ test('the code that the page offers for curl is copied by its button, and answer
     expect(await page.getByRole('region', { name: library }).locator('pre').textContent()).toContain(
       connection().apiKey,
     );
-}, 120_000);
+});

@@ -79,7 +79,7 @@ beforeAll(async () => {
   await until('an operation is sponsored', async () => (await ask(minted)) === 'sponsored');
   await until('the limit is reached', async () => (await ask(minted)) === 'refused');
   expect([await ask(burned), await ask(minted, 'c1'.repeat(20))]).toEqual(['refused', 'refused']);
-}, 300_000);
+});
 
 test('a method that is not paid for is named, and allowed by four clicks from the activity', async () => {
   await refusalFor('METHOD_NOT_WHITELISTED');

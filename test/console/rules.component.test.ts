@@ -19,7 +19,7 @@ let sender: string;
 beforeAll(async () => {
   page = pageOf();
   await seed();
-}, 300_000);
+});
 
 async function manage(method: string, path: string, body?: object): Promise<unknown> {
   const { dashboardUrl, authToken } = connection();

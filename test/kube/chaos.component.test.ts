@@ -25,7 +25,7 @@ beforeAll(async () => {
   plane.kubectl(['create', 'namespace', 'paymaster-system']);
   transport = plane.transport();
   store = aStore();
-}, 300_000);
+});
 afterEach(() => store.stop());
 afterAll(async () => {
   await transport.stop();
@@ -73,7 +73,7 @@ const told = (known: ReadonlyMap<string, number>): string[] =>
 
 async function expectEqual(known: ReadonlyMap<string, number>): Promise<void> {
   const wanted = await listed();
-  await until('the watcher knows what the server holds', () => told(known).join() === wanted.join(), 120_000);
+  await until('the watcher knows what the server holds', () => told(known).join() === wanted.join());
 }
 
 /** Creates, changes and deletes without a pause until it is stopped; ignores errors while the server is away. */
@@ -109,7 +109,7 @@ test('an API server that hangs, is killed and comes back, again and again, under
   const load = churn();
   for (const signal of ['SIGSTOP', 'SIGKILL', 'SIGKILL'] as const) {
     const before = known.size;
-    await until('changes arrive', () => known.size !== before || known.size > 20, 120_000);
+    await until('changes arrive', () => known.size !== before || known.size > 20);
     plane.apiServer.signal(signal);
     const asked = load.asked();
     if (signal === 'SIGKILL') {

@@ -34,11 +34,11 @@ beforeAll(async () => {
   await cluster.start('operator');
   // A Paymaster is ready once somebody serves it.
   await cluster.start('rpc', { path: '/healthz' });
-}, 300_000);
+});
 afterAll(async () => {
   await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 describe('before the installation', () => {
   test('the namespace and its Secrets are made', () => {
@@ -69,7 +69,7 @@ describe.each(documentsFor('kubernetes'))('%s', (file) => {
     for (const { commands } of blocks.filter((block) => block.file === file && !isBefore(block)))
       output += await paste(commands, environment, folder);
     for (const answer of expected[file] ?? []) expect(output).toMatch(answer);
-  }, 120_000);
+  });
 });
 
 test('kubectl shows whether a policy is active, also where its spec says nothing', async () => {

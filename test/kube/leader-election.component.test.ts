@@ -17,7 +17,7 @@ beforeAll(async () => {
   transport = cluster.transport();
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'system' } };
   await transport.request({ method: 'POST', path: '/api/v1/namespaces', body });
-}, 300_000);
+});
 let now = 0;
 afterEach(() => Promise.all(candidates.splice(0).map((candidate) => candidate.stop())));
 afterAll(async () => {

@@ -4,7 +4,7 @@ import type { DevChain } from '../chain/support/dev-chain.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { succeeds, until } from '../support/until.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
-import { startInstallation, supervise, type Installation } from './support/installation.js';
+import { startInstallation, type Installation } from './support/installation.js';
 import { compareLedger, type LedgerComparison } from './support/ledger-comparison.js';
 import { createLedgerFaults, type LedgerFaults } from './support/ledger-faults.js';
 import { createCustomer, createLedgerTraffic, type LedgerTraffic } from './support/ledger-traffic.js';
@@ -17,7 +17,6 @@ const confirmations = 16;
 const soakMs = isSoak ? soakSeconds * 30_000 : 0;
 
 let installation: Installation;
-let stopSupervising: (() => void) | undefined;
 let devChain: DevChain;
 let traffic: LedgerTraffic;
 let comparison: LedgerComparison;
@@ -30,7 +29,6 @@ const done = {
 };
 beforeAll(async () => {
   installation = await startInstallation();
-  stopSupervising = supervise(installation);
   const { connection, replicas } = installation;
   await confirm(installation);
   devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
@@ -44,10 +42,9 @@ beforeAll(async () => {
   comparison = compareLedger({ access: connection, devChain, version, customers, traffic });
 }, 600_000);
 afterAll(async () => {
-  stopSupervising?.();
   await devChain?.stop();
   await installation?.cluster.stop();
-}, 240_000);
+});
 
 test(
   'every signature has one decision and every mined operation one settlement that costs what the chain says',

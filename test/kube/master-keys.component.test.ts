@@ -12,7 +12,7 @@ import type { ProblemRecord } from '../../core/problems/render.js';
 import { paymaster } from '../support/paymaster.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
-import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
+import { dashboard, freshUserOp, rpc, unlessBusy } from '../system/support/client.js';
 
 // Rotates master keys as a kubelet does: the files of each pod are replaced at a different time, and no process restarts.
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(async () => {
   await cluster?.stop();
-}, 240_000);
+});
 
 /** Turns the link `..data` of a pod's mounted Secret, as a kubelet does. */
 function mount({ name }: Component, files: Readonly<Record<string, Uint8Array>>): void {
@@ -60,7 +60,8 @@ const apiKeyOf = (master: Uint8Array): string =>
 const sponsors = async (apiKey: string): Promise<boolean> => {
   const url = `${replica.origin}/api/v1/${connection.chainId}/${apiKey}`;
   const asked = [freshUserOp(connection), { mode: 'SPONSORED', calculateGasLimits: false }];
-  return (await rpc(url, 'pm_sponsorUserOperation', asked)).result?.['mode'] === 'SPONSORED';
+  const { result } = await unlessBusy(() => rpc(url, 'pm_sponsorUserOperation', asked));
+  return result?.['mode'] === 'SPONSORED';
 };
 /** The apiKey of the quickstart's paymaster as a dashboard shows it, or the HTTP status. */
 async function shownBy({ origin }: Component): Promise<string> {

@@ -8,7 +8,7 @@ import { readSnapshot } from '../../adapters/configs/snapshot/snapshot-file.js';
 import { group, version } from '../../core/meta/meta.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Component } from '../support/cluster/component.js';
-import { startInstallation, supervise, type Installation } from './support/installation.js';
+import { startInstallation, type Installation } from './support/installation.js';
 import { ask, expectConvergence } from './support/convergence.js';
 import { startLoad } from './support/load.js';
 
@@ -19,15 +19,12 @@ const outageMs = isSoak ? soakSeconds * 1000 : 0;
 const patienceMs = 240_000;
 
 let installation: Installation;
-let stopSupervising: (() => void) | undefined;
 beforeAll(async () => {
   installation = await startInstallation({ operators: 1 });
-  stopSupervising = supervise(installation);
 }, 600_000);
 afterAll(async () => {
-  stopSupervising?.();
   await installation?.cluster.stop();
-}, 240_000);
+});
 
 const ascending = (a: number, b: number): number => a - b;
 const lasts = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

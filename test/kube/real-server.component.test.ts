@@ -32,7 +32,7 @@ beforeAll(async () => {
   plane.kubectl(['create', 'namespace', namespace]);
   admin = plane.transport();
   proxy = await startFaultyProxy(plane);
-}, 240_000);
+});
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();

@@ -118,7 +118,7 @@ describe('the first list', () => {
       response.writeHead(200);
       response.write(line('ADDED', thing));
     });
-    follow({ watchListMs: 300 });
+    follow({ watchListMs: 2_000 });
     await converged();
     expect(kindsOfCalls().slice(0, 2)).toEqual(['watch-list', 'list']);
     expect(events).toEqual(['ADDED a']);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   transport = cluster.transport();
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
   await transport.request({ method: 'POST', path: '/api/v1/namespaces', body });
-}, 300_000);
+});
 beforeEach(async () => {
   cluster.kubectl(['delete', 'configmap', '-n', namespace, '--all']);
 });

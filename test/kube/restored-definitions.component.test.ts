@@ -15,7 +15,7 @@ let installation: Installation;
 beforeAll(async () => {
   installation = await startInstallation({ operators: 1, replicas: 2 });
 }, 600_000);
-afterAll(() => installation?.cluster.stop(), 240_000);
+afterAll(() => installation?.cluster.stop());
 
 const kinds = ['paymasters', 'smartcontracts', 'paymasterpolicies', 'paymasterconfigs', 'chainconfigs'];
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '../support/until.js';
-import { freshUserOp, rpc, type RpcAnswer } from '../system/support/client.js';
+import { freshUserOp, rpc, unlessBusy, type RpcAnswer } from '../system/support/client.js';
 import type { Component } from '../support/cluster/component.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(async () => {
   await installation?.cluster.stop();
-}, 240_000);
+});
 
 async function manage(method: string, path: string, body?: object): Promise<Response> {
   const { dashboardUrl, authToken } = installation.connection;
@@ -31,10 +31,9 @@ async function aKey(name: string): Promise<string> {
 
 function ask({ origin }: Component, key: string): Promise<RpcAnswer> {
   const { connection } = installation;
-  return rpc(`${origin}/api/v1/${connection.chainId}/${key}`, 'pm_sponsorUserOperation', [
-    freshUserOp(connection),
-    { mode: 'SPONSORED', calculateGasLimits: false },
-  ]);
+  const asked = [freshUserOp(connection), { mode: 'SPONSORED', calculateGasLimits: false }];
+  const url = `${origin}/api/v1/${connection.chainId}/${key}`;
+  return unlessBusy(() => rpc(url, 'pm_sponsorUserOperation', asked));
 }
 
 const isSponsored = ({ result }: RpcAnswer): boolean => result?.['mode'] === 'SPONSORED';

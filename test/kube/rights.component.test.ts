@@ -15,7 +15,7 @@ import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 import { testOfSoak } from '../support/test-of-soak.js';
 import { until } from '../support/until.js';
 import { readerOf } from './support/read.js';
-import { startInstallation, supervise, type Installation } from './support/installation.js';
+import { startInstallation, type Installation } from './support/installation.js';
 import {
   describeRight,
   grantsOf,
@@ -33,19 +33,16 @@ const accounts = ['operator', 'dashboard', 'rpc'] as const;
 const boundRoles = ['paymaster-system-paymaster-tenant', 'paymaster-system-paymaster-connection-secrets'];
 
 let installation: Installation;
-let stopSupervising: (() => void) | undefined;
 const outages: { readonly from: number; to: number }[] = [];
 let granted: Readonly<Record<Account, readonly Right[]>>;
 beforeAll(async () => {
   installation = await startInstallation({ replicas: 2 });
-  stopSupervising = supervise(installation);
   const of = (name: string) => grantsOf(installation.cluster.plane, systemNamespace, `paymaster-${name}`);
   granted = { operator: of('operator'), dashboard: of('dashboard'), rpc: of('rpc') };
 }, 600_000);
 afterAll(async () => {
-  stopSupervising?.();
   await installation?.cluster.stop();
-}, 240_000);
+});
 
 /** Kinds that the operator watches. */
 const judgedKinds = [

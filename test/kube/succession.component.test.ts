@@ -4,7 +4,7 @@ import { testOfSoak } from '../support/test-of-soak.js';
 import { until } from '../support/until.js';
 import { auditEvents } from './support/audit.js';
 import { expectConvergence } from './support/convergence.js';
-import { startInstallation, supervise, type Installation } from './support/installation.js';
+import { startInstallation, type Installation } from './support/installation.js';
 import { readerOf } from './support/read.js';
 import { readSuccession, type Succession } from './support/succession.js';
 
@@ -14,15 +14,12 @@ import { readSuccession, type Succession } from './support/succession.js';
 const patienceMs = 240_000;
 
 let installation: Installation;
-let stopSupervising: (() => void) | undefined;
 beforeAll(async () => {
   installation = await startInstallation({ replicas: 1 });
-  stopSupervising = supervise(installation);
 }, 600_000);
 afterAll(async () => {
-  stopSupervising?.();
   await installation?.cluster.stop();
-}, 240_000);
+});
 
 const longestMs = 4 * patienceMs;
 

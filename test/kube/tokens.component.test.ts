@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await devChain?.stop();
   await installation?.cluster.stop();
-}, 240_000);
+});
 
 const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);
 const patch = (object: readonly string[], changes: readonly object[]): string =>

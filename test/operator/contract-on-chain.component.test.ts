@@ -36,7 +36,7 @@ let waiting = 0;
 beforeAll(async () => {
   dev = await startDevChain();
   contract = dev.profile(version).sponsorship;
-}, 300_000);
+});
 afterAll(() => dev.stop());
 beforeEach(async () => {
   snapshot = await dev.chain.request('evm_snapshot', []);

@@ -27,7 +27,7 @@ const nodes = createNodes(() => dev.url);
 beforeAll(async () => {
   dev = await startDevChain();
   chains = createChains({ log: silentLogger, clock: systemClock, metrics: noMetrics, timeoutMs: 20_000 });
-}, 300_000);
+});
 afterEach(() => nodes.stop());
 afterAll(async () => {
   await chains.stop();

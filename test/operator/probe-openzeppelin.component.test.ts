@@ -19,7 +19,7 @@ let profiles: ReadonlyMap<string, TestProfile>;
 beforeAll(async () => {
   dev = await startDevChain();
   profiles = await deployOpenZeppelin(dev);
-}, 300_000);
+});
 afterAll(() => dev.stop());
 
 function profileOf(name: string, changed: Partial<OpenZeppelinOptions> = {}): ProfileConfig {

@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   expect(accepted.status).toBe('True');
   profiles = config.profiles;
-}, 300_000);
+});
 afterAll(() => dev.stop());
 
 function aProbe(overrides: { chain?: Chain; signer?: string | undefined } = {}): Probe {

@@ -86,7 +86,7 @@ for (const previous of releases.slice(0, 1))
       } finally {
         removeDataDirectory(dataDirectory);
       }
-    }, 300_000);
+    });
 
     test('replicas of both releases share one PostgreSQL and pass no limit', async () => {
       const server = await startPostgres();
@@ -118,7 +118,7 @@ for (const previous of releases.slice(0, 1))
         for (const store of stores) await store.stop();
         await server.stop();
       }
-    }, 120_000);
+    });
 
     test('the charts are upgraded, and what users have written and the password of the database stay', async () => {
       const plane = await startControlPlane();
@@ -159,5 +159,5 @@ for (const previous of releases.slice(0, 1))
       } finally {
         await plane.stop();
       }
-    }, 300_000);
+    });
   });

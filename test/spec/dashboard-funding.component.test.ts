@@ -92,7 +92,7 @@ describe('a signature is valid', () => {
 
   test('just before the message is 15 minutes old', async () => {
     const signature = await wallet.signMessage(await obtain());
-    host.clock.advance(15 * 60_000 - 10_000);
+    host.clock.advance(15 * 60_000 - 120_000);
     expect(await outcome(send(signature))).toBe(updated);
   });
 

@@ -28,7 +28,7 @@ const note = (message: string, fields: object = {}): void =>
   void log.push(message, inspect(fields, { depth: 12 }));
 /** As the program logs, without the redaction that would hide a key. */
 const unredacted: Logger = { debug: note, info: note, warn: note, error: note, child: () => unredacted };
-const explanations = createExplanations(() => url, 2_000);
+const explanations = createExplanations(() => url, 60_000);
 
 beforeAll(async () => {
   url = rpc.origin;

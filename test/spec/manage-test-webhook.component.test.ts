@@ -82,7 +82,7 @@ const urlOf = ({ port }: WebhookHost) => `http://127.0.0.1:${port}/check`;
 
 test('the host is asked as a test with the key of the policy, and the answer says what it would decide', async () => {
   const listening = await aHost(answerJson({ arePoliciesVerified: false, reason: 'not a member' }));
-  const name = await aPolicy({ url: urlOf(listening) });
+  const name = await aPolicy({ url: urlOf(listening), timeoutSeconds: 10 });
   const { status, data } = await ask('POST', `/policies/${name}/test`, { webhookData: { plan: 'gold' } });
   expect({ status, data }).toEqual({
     status: 200,

@@ -60,7 +60,7 @@ afterAll(async () => {
 beforeEach(async () => {
   logged.length = 0;
   await chains?.stop();
-  chains = createChains({ clock: systemClock, log, metrics: noMetrics, timeoutMs: 10_000 });
+  answeringWithin(120_000);
   for (const bundler of [first, second]) {
     bundler.calls.length = 0;
     bundler.sent = 0;
@@ -69,6 +69,10 @@ beforeEach(async () => {
   await host.put();
   await bundledBy(`${first.url}/v2/${key}?apikey=${key}`, second.url);
 });
+
+function answeringWithin(timeoutMs: number): void {
+  chains = createChains({ clock: systemClock, log, metrics: noMetrics, timeoutMs });
+}
 
 const bundledBy = (...urls: readonly string[]) => host.putChain({ ...aTokenChain(), bundlers: { urls } });
 const entryPointOf = (version: string) => aProfileConfig(version).entryPoint;
@@ -379,6 +383,9 @@ describe('a bundler that', () => {
   test.each(['stall', 'close', 'huge'] as const)(
     'does this: %s, is followed by the next one',
     async (reply) => {
+      // Each of two gets its part of it.
+      await chains.stop();
+      answeringWithin(reply === 'stall' ? 10_000 : 120_000);
       first.reply = () => reply;
       expect((await send(await sponsored(anOp()))).body.result).toBe(hash);
       expect([first.calls.length, second.calls.length]).toEqual([1, 1]);
@@ -391,7 +398,7 @@ describe('a bundler that', () => {
     'does this: %s, and is the last one, is UNAVAILABLE without a name',
     async (reply) => {
       await chains.stop();
-      chains = createChains({ clock: systemClock, log, metrics: noMetrics, timeoutMs: 2_000 });
+      answeringWithin(2_000);
       for (const bundler of [first, second]) bundler.reply = () => reply;
       const { body, text } = await receipt();
       expect(body.error).toMatchObject({
@@ -422,7 +429,7 @@ test('a key has a share of the bundlers: what one leaves open stops no other', a
   const open = Array.from({ length: 139 }, receipt);
   const refused = await Promise.race(open);
   expect(reasonOf(refused)).toBe('BUNDLERS_BUSY');
-  await until('the share is used up', () => first.calls.length === 10);
+  await until('the share is used up', () => first.calls.length >= 10);
   first.reply = () => ({ result: null });
   const { body } = await host.call('eth_getUserOperationReceipt', [hash], { path: rpcPath(another) });
   expect(body.result).toBeNull();

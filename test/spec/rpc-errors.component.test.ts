@@ -93,7 +93,7 @@ describe('JSON-RPC: every malformed request gets its documented error', () => {
     const after = settle();
     expect(after.heap - before.heap).toBeLessThan(6 * 1024 * 1024);
     expect(after.handles - before.handles).toBeLessThan(20);
-  }, 240_000);
+  });
 });
 
 describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId, retryable} always', () => {

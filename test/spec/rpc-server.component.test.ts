@@ -126,7 +126,7 @@ describe('Stopping', () => {
       const poll = (): void => void (held.length > 0 ? resolve() : setImmediate(poll));
       poll();
     });
-    const stopping = server.stop(5_000);
+    const stopping = server.stop(600_000);
     socket.write('GET /2 HTTP/1.1\r\nhost: x\r\n\r\n');
     await bothArrived;
     for (const answer of held) answer();

@@ -27,4 +27,4 @@ test('a PostgreSQL that tests share ends with their process, also while a query 
   expect(existsSync(directory)).toBe(true);
   child.kill('SIGKILL');
   await until('the server is gone, with its files', () => !existsSync(directory));
-}, 300_000);
+});

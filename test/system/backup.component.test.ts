@@ -82,7 +82,7 @@ test('a service that was restored beside the first one stops at its first operat
   } finally {
     await devChain.stop();
   }
-}, 300_000);
+});
 
 async function reasonOf(devChain: DevChain, url: string): Promise<unknown> {
   const account = await aDeployedAccount(devChain, version);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const { chainRpcUrl, chainId } = connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
   for (const version of versions) urls.set(version, await newPaymaster(version));
-}, 240_000);
+});
 afterAll(() => devChain?.stop());
 
 describe.each(versions)('version %s', (version) => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   running = await startStandalone();
   const { chainRpcUrl, chainId } = running.connection();
   devChain = attachDevChain(chainRpcUrl, chainId);
-}, 240_000);
+});
 afterAll(async () => {
   await devChain.stop();
   running.signal('SIGKILL');
@@ -96,7 +96,7 @@ test('nothing is signed after the answer, live promises are settled and counted,
   expect(sponsored).toHaveLength(promised);
   // Also of requests that were in flight.
   expect(sponsored.filter(({ at }) => at > answeredAt)).toEqual([]);
-}, 300_000);
+});
 
 async function manage(method: string, path: string, body?: unknown) {
   const { dashboardUrl, authToken } = running.connection();

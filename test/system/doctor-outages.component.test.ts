@@ -115,7 +115,7 @@ beforeAll(async () => {
   stops.add(() => server.stop());
   const { port } = await server.listen(0, '127.0.0.1');
   origin = `http://127.0.0.1:${port}`;
-}, 300_000);
+});
 afterAll(() => stops.run());
 
 /** The resources as a dashboard has them from an API server, which may be away. */

@@ -100,7 +100,7 @@ describe('in a clone', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 300_000);
+  });
 });
 
 describe('beside make run', () => {
@@ -142,7 +142,7 @@ describe('beside make run', () => {
       await ended;
     }
     if (existsSync(dataDirectory)) rmSync(dataDirectory, { recursive: true, force: true, maxRetries: 20 });
-  }, 60_000);
+  });
 
   const answers: Readonly<Record<string, readonly (RegExp | string)[]>> = {
     'README.md': ['METHOD_NOT_WHITELISTED', /sponsored +success true/, /paid +success true/],

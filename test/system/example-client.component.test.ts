@@ -11,7 +11,7 @@ let connection: Required<Connection>;
 const folder = mkdtempSync(join(tmpdir(), 'example-client-'));
 beforeAll(async () => {
   connection = await createOrganisation('example');
-}, 240_000);
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('the example client has one operation sponsored and pays for one in tokens, from nothing', async () => {

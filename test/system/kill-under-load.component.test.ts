@@ -26,7 +26,7 @@ beforeAll(async () => {
   // Each kill leaves the next start a fresh chain.
   running = await startStandalone({ dataDirectory: newDataDirectory() });
   apiKey = await createLimitedPaymaster(running.connection(), threshold);
-}, 240_000);
+});
 afterAll(async () => {
   running.signal('SIGKILL');
   await running.ended;
@@ -48,7 +48,7 @@ test(`a limit of ${threshold} operations lets no more through over ${kills.lengt
   expect(accepted.length).toBeLessThanOrEqual(threshold);
   expect(accepted.length).toBeGreaterThanOrEqual(threshold - unanswered);
   await expectEveryDecision(accepted);
-}, 300_000);
+});
 
 /**
  * Asks for sponsorships with 16 in flight until `stopAt` were accepted in all or the limit is reached, and collects what

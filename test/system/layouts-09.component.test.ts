@@ -65,7 +65,7 @@ beforeAll(async () => {
     const paymasterId = version.replaceAll(' ', '-');
     urls.set(version, (await service.paymaster('team', { paymasterId, version })).url);
   }
-}, 300_000);
+});
 afterAll(async () => {
   await service?.stop();
   await devChain?.stop();

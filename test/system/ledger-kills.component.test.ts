@@ -47,7 +47,7 @@ beforeAll(async () => {
   traffic = await createLedgerTraffic(devChain, version, { replicas: [access.dashboardUrl], customers });
   faults = createLedgerFaults(devChain, traffic, confirmations);
   comparison = compareLedger({ access, devChain, version, customers, traffic });
-}, 300_000);
+});
 afterAll(async () => {
   running?.signal('SIGKILL');
   await running?.ended;

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { chainRpcUrl, chainId } = running.connection();
   devChain = attachDevChain(chainRpcUrl, chainId);
   url = rpcUrlFor(running.connection(), await createPaymaster());
-}, 240_000);
+});
 afterAll(async () => {
   await devChain.stop();
   running.signal('SIGKILL');
@@ -111,7 +111,7 @@ test('every verdict has its record, and every mined operation its exact cost, al
   );
   expect(new Set(refusals.map(({ id }) => id)).size).toBe(2);
   expect(views.filter(({ decision }) => decision.verdict === 'sponsored')).toHaveLength(6);
-}, 240_000);
+});
 
 /** The decisions about an account, the oldest first. */
 function of(views: readonly DecisionView[], { address }: TestAccount): readonly DecisionView[] {

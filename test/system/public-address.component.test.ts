@@ -78,7 +78,7 @@ test('behind a proxy it answers what came over TLS, and at its own port nobody b
   } finally {
     proxy.stop();
   }
-}, 120_000);
+});
 
 type Question = { readonly body?: string; readonly headers?: Readonly<Record<string, string>> };
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   connection = await createOrganisation('operations');
   const { chainRpcUrl, chainId } = connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
-}, 240_000);
+});
 afterAll(() => devChain?.stop());
 
 describe.each(versions)('a paymaster of version %s made through the dashboard API', (version) => {

@@ -19,7 +19,7 @@ const { start, spawn, spawnIn, forget } = useStarts();
 let untouched: Awaited<ReturnType<typeof sharedStandalone>>;
 beforeAll(async () => {
   untouched = await sharedStandalone();
-}, 300_000);
+});
 
 test('prints what runs where, the state of each resource, and a curl that works when pasted', async () => {
   const output = untouched.output;

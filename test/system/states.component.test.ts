@@ -38,7 +38,7 @@ beforeAll(async () => {
     ),
   );
   devChain = attachDevChain(doctor.connection.chainRpcUrl, doctor.connection.chainId);
-}, 300_000);
+});
 afterAll(() => devChain.stop());
 
 describe('a contract whose EntryPoint deposit is drained', () => {

@@ -18,7 +18,7 @@ import { noteCluster } from '../../standalone/status/read-status.js';
 let running: RunningStandalone;
 beforeAll(async () => {
   running = await startStandalone();
-}, 300_000);
+});
 afterAll(async () => {
   running?.signal('SIGKILL');
   await running?.ended;

@@ -96,7 +96,7 @@ beforeAll(async () => {
   const apiKey = deriveApiKey(master, { namespace: 'acme', name: 'shop', keyGeneration: 1 });
   origin = `http://127.0.0.1:${port}`;
   rpcUrl = `${origin}/api/v1/${devChain.chainId}/${apiKey}`;
-}, 300_000);
+});
 afterAll(() => stops.run());
 
 test('a token payment that was mined without paying stops token mode and is shown until its day has ended', async () => {

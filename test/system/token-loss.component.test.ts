@@ -21,7 +21,7 @@ beforeAll(async () => {
     body: { name: 'loss', type: 'HYBRID', chainId: connection.chainId, version },
   });
   url = rpcUrlFor(connection, (created.body.data as { apiKey: string }).apiKey);
-}, 240_000);
+});
 afterAll(() => devChain?.stop());
 
 test('an account whose operation was mined and paid no token is barred, others are not', async () => {

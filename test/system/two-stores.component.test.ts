@@ -38,7 +38,7 @@ import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { openStore } from '../adapters/usage/postgres-usage.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
-import { rpc, toWire } from './support/client.js';
+import { rpc, toWire, unlessBusy } from './support/client.js';
 
 // The same manifests and the same traffic at the same time on both stores: the embedded one, and three replicas on PostgreSQL. What one
 // answers and remembers, the other does, too.
@@ -122,7 +122,7 @@ beforeAll(async () => {
     createPostgresLedger({ address: parsePostgresUrl('url', databaseUrl), clock }),
   ];
   for (const ledger of ledgers) stops.add(() => ledger.stop());
-}, 300_000);
+});
 afterAll(() => stops.run());
 
 test('equal manifests and traffic get equal answers and equal ledgers on both stores', async () => {
@@ -187,7 +187,10 @@ test('equal manifests and traffic get equal answers and equal ledgers on both st
       'METHOD_NOT_WHITELISTED',
     ]),
   );
-  expect(embedded!.usage).toMatchObject([{ sponsored: threshold + 1, mined: 4, expired: 2 }]);
+  // A month may have ended meanwhile.
+  const sum = (name: 'sponsored' | 'mined' | 'expired'): number =>
+    embedded!.usage.reduce((all, row) => all + row[name], 0);
+  expect([sum('sponsored'), sum('mined'), sum('expired')]).toEqual([threshold + 1, 4, 2]);
 
   /** Asks both; they answer the same. What they signed, if they did. */
   async function sponsor(
@@ -201,7 +204,9 @@ test('equal manifests and traffic get equal answers and equal ledgers on both st
     const asked = { mode: 'SPONSORED', calculateGasLimits: false, ...mode };
     const both = await Promise.all(
       urls.map(async (url) => {
-        const { result, error, reason } = await rpc(url, 'pm_sponsorUserOperation', [toWire(op), asked]);
+        const { result, error, reason } = await unlessBusy(() =>
+          rpc(url, 'pm_sponsorUserOperation', [toWire(op), asked]),
+        );
         return {
           result: withoutIds(result),
           error: error && { ...error, data: withoutIds(error.data) },

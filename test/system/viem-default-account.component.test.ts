@@ -20,6 +20,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { foundry } from 'viem/chains';
 import type { Connection } from '../../standalone/connection.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
+import { until } from '../support/until.js';
 import { dashboard, rpc } from './support/client.js';
 import { createOrganisation } from './support/shared-standalone.js';
 
@@ -28,7 +29,7 @@ import { createOrganisation } from './support/shared-standalone.js';
 let connection: Required<Connection>;
 beforeAll(async () => {
   connection = await createOrganisation('viem');
-}, 300_000);
+});
 
 const counter = parseAbi(['function increment()', 'function counts(address) view returns (uint256)']);
 
@@ -99,7 +100,13 @@ test("viem's default account on EntryPoint 0.9 is sponsored, delegates and acts 
     }),
     authorizationList: [authorization],
   });
-  expect(await client.waitForTransactionReceipt({ hash })).toMatchObject({ status: 'success' });
+  const receipt = await client.waitForTransactionReceipt({ hash });
+  expect(receipt).toMatchObject({ status: 'success' });
+  // The chain shows a receipt before its newest state.
+  await until(
+    'its block is the newest',
+    async () => (await client.getBlockNumber({ cacheTime: 0 })) >= receipt.blockNumber,
+  );
   const counted = await client.readContract({
     address: to,
     abi: counter,

@@ -27,7 +27,8 @@ export class PostgresRows implements RowStore {
   constructor(process: PostgresProcess) {
     this.#process = process;
     this.#slots = Array.from({ length: slotCount }, () => new Slot(process));
-    this.#queues = this.#slots.map((slot) => new TurnQueue((...turn) => slot.run(...turn)));
+    const { queueMs } = process.timings;
+    this.#queues = this.#slots.map((slot) => new TurnQueue((...turn) => slot.run(...turn), queueMs));
   }
 
   now(): EpochMs {

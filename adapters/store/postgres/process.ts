@@ -17,7 +17,35 @@ import type { Expected } from './turn-reading.js';
 import type { Row } from './turn-rows.js';
 import { SeenEpochs, type WriterRow } from './writers.js';
 
+/** Milliseconds. */
+export type StoreTimings = {
+  readonly connectMs: number;
+  /** For the answer to one trip. */
+  readonly answerMs: number;
+  /** No further attempt after so long: callers are waiting. */
+  readonly patienceMs: number;
+  /** A call that has waited so long for its turn is refused. */
+  readonly queueMs: number;
+  /** For so long after a turn of several calls, others are expected to come while a turn waits for its locks. */
+  readonly crowdMs: number;
+  /** The server ends a turn whose process says nothing for so long, e.g. since it was stopped. */
+  readonly idleTurnMs: number;
+  /** Longer than that: so a stopped replica costs others about a second and fails none of their turns. */
+  readonly lockMs: number;
+};
+
+const usualTimings: StoreTimings = {
+  connectMs: 2_000,
+  answerMs: 5_000,
+  patienceMs: 3_000,
+  queueMs: 1_500,
+  crowdMs: 1_000,
+  idleTurnMs: 1_000,
+  lockMs: 2_000,
+};
+
 type PostgresProcessOptions = Pick<Ambient, 'log'> & {
+  readonly timings?: Partial<StoreTimings>;
   readonly client: ClientOptions;
   /** Replaces the time of the server: for tests. */
   readonly clock?: Clock;
@@ -29,31 +57,24 @@ type PostgresProcessOptions = Pick<Ambient, 'log'> & {
 };
 
 const readers = 2;
-const connectTimeoutMs = 2_000;
-const answerMs = 5_000;
-/** No further attempt after so long: callers are waiting. */
-const patienceMs = 3_000;
 
-/**
- * Ends what a stopped process holds. The server's limit for a lock is larger than its limit for a process that is idle inside a turn, so
- * that a stopped replica costs others about a second and fails none of their turns.
- */
-const turnSettings = {
+const turnSettings = ({ idleTurnMs, lockMs }: StoreTimings) => ({
   synchronous_commit: 'on',
-  idle_in_transaction_session_timeout: 1_000,
-  lock_timeout: 2_000,
-  statement_timeout: 3_000,
+  idle_in_transaction_session_timeout: idleTurnMs,
+  lock_timeout: lockMs,
+  statement_timeout: lockMs + 1_000,
   // The planner would scan the dead rows of small tables.
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
-};
+});
 
 /** What turns and questions of one process share: its connections, what it has seen of the data, and the time. */
 export class PostgresProcess {
   readonly seen = new SeenEpochs();
+  readonly timings: StoreTimings;
   readonly #pool: pg.Pool;
   readonly #options: PostgresProcessOptions;
   readonly #log: Logger;
@@ -65,6 +86,7 @@ export class PostgresProcess {
 
   constructor(options: PostgresProcessOptions) {
     this.#options = options;
+    this.timings = { ...usualTimings, ...options.timings };
     this.#log = options.log;
     this.#failures = createOutageLog({
       log: options.log,
@@ -79,13 +101,13 @@ export class PostgresProcess {
       ...clientConfig(options.client),
       Client: createClientClass(options.client),
       max: readers,
-      connectionTimeoutMillis: connectTimeoutMs,
+      connectionTimeoutMillis: this.timings.connectMs,
       idleTimeoutMillis: 60_000,
       allowExitOnIdle: true,
       maxLifetimeSeconds: 1_800,
       options: '-c synchronous_commit=on',
-      statement_timeout: answerMs,
-      query_timeout: 2 * answerMs,
+      statement_timeout: this.timings.answerMs,
+      query_timeout: 2 * this.timings.answerMs,
       types: {
         getTypeParser: (oid, format) =>
           Number(oid) === 20 ? Number : pg.types.getTypeParser(oid, format as 'text'),
@@ -166,9 +188,12 @@ export class PostgresProcess {
 
   async connect(): Promise<Pipeline> {
     this.#options.assertOpen();
-    const client = await openPipeline(this.#options.client, { settings: turnSettings, connectTimeoutMs });
+    const client = await openPipeline(this.#options.client, {
+      settings: turnSettings(this.timings),
+      connectTimeoutMs: this.timings.connectMs,
+    });
     try {
-      const [safety] = (await client.trip([readSafety], answerMs)).answers;
+      const [safety] = (await client.trip([readSafety], this.timings.answerMs)).answers;
       assertSafe(checkSafety(safety?.rows ?? []));
       return client;
     } catch (error) {
@@ -333,7 +358,7 @@ export class PostgresProcess {
         return result;
       } catch (error) {
         // After as many as the pool has, the next one is new.
-        const mayGoOn = broken < readers && performance.now() - began < patienceMs;
+        const mayGoOn = broken < readers && performance.now() - began < this.timings.patienceMs;
         if (client !== undefined && mayGoOn && isBroken(error)) continue;
         this.#noteTablesGone(error);
         throw error instanceof DomainError ? error : unavailable(error);

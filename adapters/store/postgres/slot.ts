@@ -31,12 +31,7 @@ import { changesSharedFence, readAnswers, type Call, type Expected, type Read } 
 import type { Join } from './turn-queue.js';
 
 const noneJoins: Join = () => [];
-const answerMs = 5_000;
 const attempts = 4;
-/** No further attempt after so long: callers are waiting. */
-const patienceMs = 3_000;
-/** For so long after a turn of several calls, others are expected to come while a turn waits for its locks. */
-const crowdMs = 1_000;
 
 /**
  * One connection that writes, one turn at a time: two round trips, between which the core decides. While many calls come, a turn first
@@ -80,7 +75,7 @@ export class Slot {
           error instanceof Again ||
           error instanceof ConnectionLost ||
           (state !== undefined && (passing.has(state) || closing.test(state)));
-        if (isPassing && attempt < attempts && performance.now() - began < patienceMs) {
+        if (isPassing && attempt < attempts && performance.now() - began < this.#process.timings.patienceMs) {
           if (error instanceof Again) {
             for (const name of error.locks) locks.add(name);
             alone ||= error.isAlone;
@@ -106,7 +101,7 @@ export class Slot {
             values: [this.#id],
           },
         ],
-        answerMs,
+        this.#process.timings.answerMs,
       );
       await client.end();
     } catch {
@@ -156,17 +151,17 @@ export class Slot {
       ];
       // A call that comes alone would pay for the round trip, and finds its locks free.
       const isCrowded = !isAlone && performance.now() < this.#expectsMoreUntil;
-      const locked = isCrowded ? (await client.trip(locking, answerMs)).answers : [];
+      const locked = isCrowded ? (await client.trip(locking, this.#process.timings.answerMs)).answers : [];
       if (isCrowded) {
         calls.push(...join((call) => needsOnly(wanted.locks, call)));
         wanted = wantedWithLocks(calls, locks);
       }
-      if (calls.length > 1) this.#expectsMoreUntil = performance.now() + crowdMs;
+      if (calls.length > 1) this.#expectsMoreUntil = performance.now() + this.#process.timings.crowdMs;
       // What has been acknowledged by now must be in what is read from now on.
       const seen = this.#process.seen.of(epoch.text);
       const expected = { isIntact: seen.expectation(), text: epoch.text, sequence: epoch.sequence };
       const reading = [...(isCrowded ? [] : locking), ...readRows(chainId, wanted), nextTurn];
-      const { answers } = await client.trip(reading, answerMs);
+      const { answers } = await client.trip(reading, this.#process.timings.answerMs);
       const read = readAnswers([...locked, ...answers]);
       await this.#assertCurrent(chainId, read, expected, wanted);
       const number = Number(read.turn['turn']);
@@ -186,7 +181,7 @@ export class Slot {
         isRefusal(one) ? 'refused' : 'promised',
       );
       if (changes === undefined) {
-        client.trip([rollback], answerMs).catch(() => this.#drop());
+        client.trip([rollback], this.#process.timings.answerMs).catch(() => this.#drop());
         this.#process.acknowledged(chainId, 0, number);
         return decided;
       }
@@ -205,7 +200,8 @@ export class Slot {
       return promised;
     } catch (error) {
       // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
-      if (!isWritten && client.isOpen) client.trip([rollback], answerMs).catch(() => this.#drop());
+      if (!isWritten && client.isOpen)
+        client.trip([rollback], this.#process.timings.answerMs).catch(() => this.#drop());
       throw error;
     }
   }
@@ -263,7 +259,7 @@ export class Slot {
     try {
       const { answers, notices } = await client.trip(
         [...writeRows(chainId, changes, movesCursor), own, commit],
-        answerMs,
+        this.#process.timings.answerMs,
       );
       if (answers.at(-1)?.tag !== 'COMMIT') throw new Again('the commit was answered with a rollback');
       // A notice: the commit is on this server, and perhaps on no other.
@@ -282,17 +278,20 @@ export class Slot {
     try {
       this.#drop();
       const client = (this.#client = await this.#process.connect());
-      const { answers } = await client.trip([begin(false), lockWriter(id), readServer], answerMs);
+      const { answers } = await client.trip(
+        [begin(false), lockWriter(id), readServer],
+        this.#process.timings.answerMs,
+      );
       const found = answers[1]?.rows[0]?.['sequence'];
       const there = toServer(answers[2]?.rows ?? []);
       const isSame = there.now.system === server.now.system && there.now.timeline === server.now.timeline;
       if (found === sequence - 1) {
-        await client.trip([rollback], answerMs);
+        await client.trip([rollback], this.#process.timings.answerMs);
         throw new Again('the commit was not made');
       }
       if (found !== sequence || !isSame) throw new Error('the data are others since the commit');
       const next = writeWriter(id, { sequence: sequence + 1, turn, at: there.clock }, there.waitsForStandby);
-      const confirmed = await client.trip([next, commit], answerMs);
+      const confirmed = await client.trip([next, commit], this.#process.timings.answerMs);
       if (confirmed.answers.at(-1)?.tag !== 'COMMIT' || confirmed.notices > 0)
         throw new Error('a later commit was not confirmed either');
       this.#sequence = sequence + 1;
@@ -319,7 +318,7 @@ export class Slot {
             values: [this.#id],
           },
         ],
-        answerMs,
+        this.#process.timings.answerMs,
       );
       this.#sequence = 0;
     }
@@ -327,7 +326,7 @@ export class Slot {
   }
 
   async #rolledBack(): Promise<void> {
-    await this.#client?.trip([rollback], answerMs);
+    await this.#client?.trip([rollback], this.#process.timings.answerMs);
   }
 
   #drop(): void {

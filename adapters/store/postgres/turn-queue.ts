@@ -7,7 +7,6 @@ const callsPerTurn = 64;
 const maxWaiting = 1_024;
 /** One paymaster gets at most this share of a turn, and of a full queue, while calls of others wait. */
 const paymasterShare = 0.2;
-const maxWaitMs = 1_500;
 
 type Waiting = {
   readonly chainId: number;
@@ -35,14 +34,16 @@ type RunTurn = (
  */
 export class TurnQueue {
   readonly #run: RunTurn;
+  readonly #maxWaitMs: number;
   #waiting: Waiting[] = [];
   readonly #perPaymaster = new Map<string, number>();
   #running: Promise<void> | undefined;
   /** Refuses what has waited too long, also while a turn takes long. */
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(run: RunTurn) {
+  constructor(run: RunTurn, maxWaitMs: number) {
     this.#run = run;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   add(chainId: number, call: Call): void {
@@ -53,7 +54,7 @@ export class TurnQueue {
     const refused = isFull ? this.#removeOneOfMany() : [];
     this.#waiting.push({ chainId, call, paymasterId, since: performance.now() });
     this.#perPaymaster.set(paymasterId, this.#countOf(paymasterId) + 1);
-    this.#timer ??= setTimeout(() => this.#refuseLate(), maxWaitMs);
+    this.#timer ??= this.#lookAfter(this.#maxWaitMs);
     this.#running ??= this.#runAll();
     refuse(refused);
   }
@@ -120,14 +121,17 @@ export class TurnQueue {
     return this.#remove((one) => one === newest);
   }
 
+  /** The sockets are read once more first: a process that was busy may not have seen yet what the database has answered. */
+  #lookAfter(ms: number): NodeJS.Timeout {
+    return setTimeout(() => setImmediate(() => this.#refuseLate()), ms);
+  }
+
   #refuseLate(): void {
-    const oldest = performance.now() - maxWaitMs;
+    clearTimeout(this.#timer);
+    const oldest = performance.now() - this.#maxWaitMs;
     const late = this.#remove(({ since }) => since <= oldest);
     const [first] = this.#waiting;
-    this.#timer =
-      first === undefined
-        ? undefined
-        : setTimeout(() => this.#refuseLate(), Math.max(1, first.since - oldest));
+    this.#timer = first && this.#lookAfter(Math.max(1, first.since - oldest));
     refuse(late);
   }
 

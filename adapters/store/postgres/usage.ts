@@ -21,7 +21,7 @@ import { migratePostgresLedger } from '../ledger/partitions.js';
 import { ledgerStatements } from '../ledger/write.js';
 import { Opening } from './opening.js';
 import { PostgresRows } from './postgres-rows.js';
-import { PostgresProcess } from './process.js';
+import { PostgresProcess, type StoreTimings } from './process.js';
 import { format, steps } from './schema.js';
 import { assertSafe, checkSafety, toServer, countTurns } from './server-facts.js';
 import { readSafety, readServer } from './statements.js';
@@ -38,6 +38,8 @@ export type PostgresUsageOptions = Pick<Ambient, 'log'> & {
   /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
   readonly metrics?: Metrics;
+  /** Default: as long as callers of a service can wait. */
+  readonly timings?: Partial<StoreTimings>;
 };
 
 export type PostgresUsageStore = UsageStore &

@@ -31,9 +31,12 @@ const request = {
   requestId: 'r-1',
 };
 
-/** What `ask` ends with; `never` answers run into this deadline. */
-async function outcomeOf(url: string, gone = new AbortController().signal): Promise<unknown> {
-  const explanations = createExplanations(() => url, 500);
+/** What `ask` ends with. */
+async function outcomeOf(
+  url: string,
+  { gone = new AbortController().signal, deadlineMs = 60_000 } = {},
+): Promise<unknown> {
+  const explanations = createExplanations(() => url, deadlineMs);
   cleanUps.push(() => explanations.stop());
   return explanations.ask(request, gone).catch((error: unknown) => error);
 }
@@ -88,7 +91,7 @@ describe('a server that is away, and says nothing of the key', () => {
     { name: 'answers an error of no form', listener: says(200, { error: { code: 'x' } }) },
   ])('$name', async ({ listener }) => {
     const url = listener === undefined ? 'http://127.0.0.1:1' : await serverOf(listener);
-    const outcome = await outcomeOf(url);
+    const outcome = await outcomeOf(url, { deadlineMs: 500 });
     expect(outcome).toMatchObject({
       code: 'UNAVAILABLE',
       details: { reason: 'RPC_UNAVAILABLE', retryAfterSeconds: 5 },
@@ -103,7 +106,7 @@ describe('a server that is away, and says nothing of the key', () => {
       response.on('close', () => left.resolve());
       gone.abort();
     });
-    expect(await outcomeOf(url, gone.signal)).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await outcomeOf(url, { gone: gone.signal })).toMatchObject({ code: 'UNAVAILABLE' });
     await left.promise;
   });
 });

@@ -38,10 +38,11 @@ describe.each(remoteKinds)('A signer of kind $name', (kind: RemoteKind) => {
   });
   afterEach(async () => {
     fake.calm();
-    for (const each of [signers, hasty]) {
-      await each.reload();
-      expect(each.get('far')?.trouble?.()).toBeUndefined();
-    }
+    for (const each of [signers, hasty])
+      await until('it is well', async () => {
+        await each.reload();
+        return each.get('far')?.trouble?.() === undefined;
+      });
   });
   afterAll(async () => {
     signers.stop();
@@ -307,6 +308,7 @@ describe('The metrics of signers', () => {
     const text = web3signer!.text(fake, key).replace('//', '//user:secret@');
     const signers = await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_FAR: text, PAYMASTER_SIGNER_KEY_NEAR: key },
+      limits: { deadlineMs: 60_000, calls: 100 },
       log: silentLogger,
       metrics,
     });

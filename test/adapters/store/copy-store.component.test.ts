@@ -42,7 +42,7 @@ import { openPostgresLedger, writtenLedger } from './ledger/written.js';
 let server: SharedPostgres;
 beforeAll(async () => {
   server = await sharedPostgres();
-}, 120_000);
+});
 afterAll(() => server.stop());
 
 const directories: ReturnType<typeof aDirectory>[] = [];
@@ -230,7 +230,7 @@ test('changes, and names of what was deleted, are copied', async () => {
   expect(await copied.names?.list('acme', 'Paymaster')).toEqual([{ id: 'p1', shown: 'Shop' }]);
   const query = { organisation: 'acme', from: noon, to: later(60), limit: 10 };
   expect((await copied.changes?.list(query))?.changes).toEqual([expect.objectContaining(write)]);
-}, 120_000);
+});
 
 async function embeddedLedger(path: string) {
   const db = openUsageDatabase({ path, durability: 'process' });
@@ -321,7 +321,7 @@ test('an embedded store signs nothing after a copy, nor after one whose commit f
   const copied = await openStore(url, { clock });
   expect(await copied.liveCount(chainId)).toBe(1);
   await copied.stop();
-}, 120_000);
+});
 
 test('the command copies a data directory, says what it does, and ends with 2 for wrong usage and 3 for a store in use', async () => {
   const directory = dirname(newFile());
@@ -350,7 +350,7 @@ test('the command copies a data directory, says what it does, and ends with 2 fo
   expect({ status, out }).toEqual({ status: 0, out: expect.stringContaining(`${path}.copied`) });
   expect(error).toContain('limits, deposits and reservations are copied');
   expect(await command([directory], url)).toMatchObject({ status: 1 });
-}, 120_000);
+});
 
 const command = (args: readonly string[], url: string) =>
   paymaster(['store', 'copy', ...args], { PAYMASTER_DATABASE_URL: url });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   server = await startPostgres();
   for (const statement of statementsOf(roles)) await server.query(server.url, statement);
   for (const statement of statementsOf(rights)) await server.query(urlOf('postgres'), statement);
-}, 120_000);
+});
 afterAll(() => server?.stop());
 
 const urlOf = (user: string): string =>
@@ -71,7 +71,7 @@ test('an embedded store is copied, rows are written by either login, and people 
   expect(await server.query(urlOf('paymaster_reader'), 'SELECT id FROM ledger.decision')).toHaveLength(2);
   const writing = server.query(urlOf('paymaster_reader'), 'DELETE FROM ledger.decision');
   await expect(writing).rejects.toThrow(/read-only transaction/);
-}, 120_000);
+});
 
 test('who writes rows has no right to change tables, and the parts of the coming week are made by the owner', async () => {
   await (await open('paymaster_a')).stop();
@@ -104,4 +104,4 @@ test('who writes rows has no right to change tables, and the parts of the coming
   } finally {
     await ledger.stop();
   }
-}, 120_000);
+});

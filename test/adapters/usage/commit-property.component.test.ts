@@ -28,4 +28,4 @@ test('in any order of commits, finalizes, repeats and expiries every promise was
   );
   // Otherwise it would prove nothing.
   expect(Math.min(signed, refused)).toBeGreaterThan(histories / 2);
-}, 300_000);
+});

@@ -20,7 +20,7 @@ import { aRefusal } from '../../conformance/ledger-records.js';
 import { startPostgres, type PostgresServer } from '../../support/postgres.js';
 import { until } from '../../support/until.js';
 import { startProxy, type PostgresProxy } from './postgres-proxy.js';
-import { openStore } from './postgres-usage.js';
+import { openStore, patientTimings } from './postgres-usage.js';
 
 const reserved = { outcome: 'reserved' };
 const emptyStep = {
@@ -160,9 +160,14 @@ test('a replica that stops inside a turn holds others for a moment, and its turn
   expect(await other.liveCount(chainId)).toBe(3);
 });
 
+/** What a test holds is not ended before the test goes on, however busy the machine is. */
+const untilReleased = { ...patientTimings, crowdMs: 60_000, idleTurnMs: 60_000, lockMs: 60_000 };
+
 test('a turn that finds a reservation with an account that it has not locked waits for it', async () => {
   const [first, second] = [await proxied(), await proxied()];
-  const [asking, neighbour, ending] = [await open(first.url), await open(second.url), await open()];
+  const timings = untilReleased;
+  const [asking, neighbour] = [await open(first.url, { timings }), await open(second.url, { timings })];
+  const ending = await open(url, { timings });
   const [account, other] = [0xc1, 0xc2].map((n) => ({ contract: anAddress(n) }));
   const readAt = Date.now() as EpochMs;
   for (const id of [account!, other!])
@@ -204,7 +209,7 @@ test.each([
   { others: 'none', count: 0, turns: 1 },
   { others: 'one of another paymaster, which waits for its own turn', count: 1, turns: 2 },
 ])('calls that come while a turn waits for its locks join it, beside $others', async (expected) => {
-  const store = await open();
+  const store = await open(url, { timings: untilReleased });
   const five = aLimit({ counter: 'limit', window: always, threshold: 5 });
   const ask = (nonce: bigint) => store.reserve({ ...one(nonce), limits: [five] });
   // Calls have come together a moment ago.
@@ -230,7 +235,7 @@ test.each([
 });
 
 test('a call that joins, and whose reservation holds what the turn has not locked, makes the turn begin again with all of it', async () => {
-  const store = await open();
+  const store = await open(url, { timings: untilReleased });
   const former = aLimit({ counter: 'former', window: always, threshold: 3 });
   await store.reserve({ ...one(4n), limits: [former] });
   await Promise.all([store.reserve(one(1n)), store.reserve(one(2n))]);

@@ -43,7 +43,7 @@ test('on three replicas a finalize at the moment at which its commit ends never 
     runs(histories),
   );
   expect(signed).toBeGreaterThan(histories / 2);
-}, 300_000);
+});
 
 /** `restart` replaces the replica; `crash` also kills the server with -9. */
 async function aSubject(): Promise<Subject> {

@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 async function open(at = url, change: Partial<PostgresUsageOptions> = {}): Promise<PostgresUsageStore> {
-  const store = await openStore(at, change);
+  const store = await openStore(at, { timings: {}, ...change });
   ending.push(store);
   return store;
 }

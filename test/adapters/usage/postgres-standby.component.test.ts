@@ -32,7 +32,7 @@ beforeEach(async () => {
   name = await forward(() => port);
   stops.add(() => name.stop());
   database.port = String(name.port);
-  store = await openStore(database.href);
+  store = await openStore(database.href, { timings: {} });
   stops.add(() => store.stop());
   expect(await store.reserve(one(1n))).toEqual(reserved);
 });

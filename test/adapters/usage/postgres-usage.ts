@@ -12,11 +12,15 @@ import { newRecords, recordsInPostgres } from './written-records.js';
 /** PostgreSQL's code of a statement that it ended since two waited for each other. */
 const deadlock = '40P01';
 
+/** Of this process: a busy machine takes longer than callers of a service can wait. What the server ends, it ends as usual. */
+export const patientTimings = { connectMs: 60_000, answerMs: 60_000, patienceMs: 60_000, queueMs: 60_000 };
+
 export function openStore(url: string, change: Partial<PostgresUsageOptions> = {}) {
   return openPostgresUsageStore({
     client: { address: parsePostgresUrl('url', url) },
     identity: 'replica-1',
     log: silentLogger,
+    timings: patientTimings,
     ...change,
   });
 }

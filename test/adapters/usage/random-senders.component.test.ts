@@ -121,7 +121,7 @@ function aSender(): AddressKey {
 let server: SharedPostgres;
 beforeAll(async () => {
   server = await sharedPostgres();
-}, 60_000);
+});
 afterAll(() => server.stop());
 
 const opened: { stop(): unknown }[] = [];
@@ -153,7 +153,7 @@ test(
         ),
     });
   },
-  isSoak ? 1_800_000 : 120_000,
+  isSoak ? 1_800_000 : 300_000,
 );
 
 test(
@@ -186,5 +186,5 @@ test(
         names.map((name) => [name, db.prepare(`SELECT count(*) AS rows FROM ${name}`).get()?.['rows']]),
     });
   },
-  isSoak ? 1_800_000 : 120_000,
+  isSoak ? 1_800_000 : 300_000,
 );

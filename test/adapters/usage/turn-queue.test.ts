@@ -16,7 +16,7 @@ function slowQueue(fits: (call: Call) => boolean = () => false) {
     const joined = isAlone ? [] : [...join(fits), ...join(fits)];
     turns.push(calls.length + joined.length);
     return [...calls, ...joined].map((call) => ({ call, result: 'done', thrown: undefined }));
-  });
+  }, 1_500);
   const push = (paymasterId: string, { chain = 1, alone = false } = {}): Pending<unknown> => {
     const answer = new Pending<unknown>();
     const { key } = aRequest({ key: { paymasterId } });

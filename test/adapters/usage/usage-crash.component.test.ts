@@ -88,7 +88,6 @@ test.each(['process', 'power'] as const)(
       directory.remove();
     }
   },
-  240_000,
 );
 
 async function compare(

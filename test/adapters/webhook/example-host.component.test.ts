@@ -150,7 +150,7 @@ describe.each(languages)('the host in $language', ({ command }) => {
     host.stdout?.on('data', read);
     host.stderr?.on('data', read);
     await until('the host listens', () => output.includes('webhook host at'));
-  }, 120_000);
+  });
   afterAll(() => void host?.kill());
 
   test('sponsors members, tells others why not, and refuses a key that is not theirs', async () => {

@@ -136,7 +136,7 @@ beforeAll(async () => {
     await chain.mine({ do: 'tokens', sender, call }, chain.model.time + 1);
   }
   begin = { real: chain.real.height, model: chain.model.height };
-}, 120_000);
+});
 afterAll(() => dev.stop());
 
 test('the model predicts the four EntryPoints for bundles, payments, allowances, transfers and reorganisations', async () => {

@@ -22,6 +22,7 @@ import { ensureAuthToken } from '../../../standalone/auth-token.js';
 import { openDataDirectory, writePrivateFile } from '../../../standalone/data-directory.js';
 import { sponsorSignerKey, startDevChain } from '../../chain/support/dev-chain.js';
 import { sharedPostgres } from '../../support/postgres.js';
+import { unlessUnavailable } from '../../../core/errors.js';
 import { until } from '../../support/until.js';
 import { attachDevChain } from '../../system/support/dev-chain.js';
 import { newDataDirectory, removeDataDirectory } from '../../system/support/standalone.js';
@@ -136,7 +137,7 @@ export async function startReplicatedPlatform(
     const { usage } = opened[0]!;
     await until(
       'the dev chain is followed',
-      async () => (await usage.cursor(devChain.chainId)) !== undefined,
+      async () => (await unlessUnavailable(usage.cursor(devChain.chainId))) !== undefined,
     );
     return {
       devChain,

@@ -6,7 +6,7 @@ import { openDatabase } from '../../../adapters/sqlite/database.js';
 import type { ChainConfig, ProfileConfig } from '../../../core/config/chain-config.js';
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, unlessUnavailable } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { compileAddressList } from '../../../core/policy/address-list.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
@@ -78,6 +78,8 @@ export type ServiceOptions = {
 };
 
 const patienceMs = 240_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 /** Short, because a test waits for the follower many times. */
 const pollMs = 50;
 
@@ -89,6 +91,9 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
     const clock = createChainClock();
     const keepUp = (): Promise<void> => clock.keepUp(devChain);
     await keepUp();
+    // Limits and budgets of a day, or of a month, must not begin anew within a test.
+    const leftMs = dayMs - (clock.now() % dayMs);
+    if (leftMs < 2 * hourMs) await clock.pass(devChain, Math.ceil((leftMs + hourMs) / 1_000));
     const scratch = aDirectory();
     stops.add(() => scratch.remove());
     const db = openDatabase(`${scratch.path}/store.db`, { durability: 'process', exclusive: true });
@@ -121,7 +126,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
     const usage = () => replicas.usage;
     await until(
       'the chain is followed',
-      async () => (await usage().cursor(chainId)) !== undefined,
+      async () => (await unlessUnavailable(usage().cursor(chainId))) !== undefined,
       patienceMs,
     );
     let calls = 0;
@@ -181,8 +186,8 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
         await until(
           `${left} promises are left`,
           async () => {
-            const live = await usage().reservations(chainId);
-            return live.filter(({ key }) => key.paymasterId.endsWith(of)).length === left;
+            const live = await unlessUnavailable(usage().reservations(chainId));
+            return live?.filter(({ key }) => key.paymasterId.endsWith(of)).length === left;
           },
           patienceMs,
         );

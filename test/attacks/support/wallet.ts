@@ -11,7 +11,7 @@ import { handleOps } from '../../chain/support/handle-ops.js';
 import { sendAs } from '../../chain/support/send-as.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
 import { until } from '../../support/until.js';
-import { rpc, toWire, type RpcAnswer } from '../../system/support/client.js';
+import { rpc, toWire, unlessBusy, type RpcAnswer } from '../../system/support/client.js';
 
 const counter = new Interface(['function increment()']);
 /** `senderCreator()` */
@@ -61,19 +61,6 @@ export async function ask(
   return { answer, reason: answer.error?.data?.['reason'] ?? answer.result?.['reason'], signed };
 }
 
-/** Bounds a hang. */
-const maxTries = 100;
-
-const mayBeAskedAgain: readonly unknown[] = ['USAGE_STORE_BUSY', 'USAGE_STORE_DOWN'];
-
-/** As wallets do, asks again where the store had no time for the call: on a busy machine any call may have to wait too long. */
-async function unlessBusy(call: () => Promise<RpcAnswer>): Promise<RpcAnswer> {
-  for (let tries = 1; ; tries++) {
-    const answer = await call();
-    if (!mayBeAskedAgain.includes(answer.error?.data?.['reason']) || tries === maxTries) return answer;
-  }
-}
-
 /** The control: an honest account's operation is signed and mined. */
 export async function expectServed(devChain: DevChain, version: string, url: string): Promise<void> {
   const account = await aDeployedAccount(devChain, version);
@@ -110,17 +97,19 @@ export async function explain(
   mode: Readonly<Record<string, unknown>>,
   authToken = someToken,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authToken, connection: 'close' },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'pm_explainSponsorship',
-      params: [toWire(op), mode],
-    }),
+  const { result, error } = await unlessBusy(async () => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authToken, connection: 'close' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'pm_explainSponsorship',
+        params: [toWire(op), mode],
+      }),
+    });
+    return (await response.json()) as RpcAnswer;
   });
-  const { result, error } = (await response.json()) as { result?: Record<string, unknown>; error?: unknown };
   if (result === undefined) throw new Error(`no explanation: ${JSON.stringify(error)}`);
   return result;
 }

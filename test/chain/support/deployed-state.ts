@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,6 +23,8 @@ import { paymasterContracts } from '../../../standalone/dev-chain/paymaster-cont
 import { repositoryRoot } from '../../support/repository-root.js';
 
 export const devChainId = 31_337;
+/** Its price feeds are stale after a day. */
+const maxAgeMs = 12 * 3_600_000;
 const folder = join(repositoryRoot, 'node_modules', '.cache', 'paymaster-dev-chain');
 /** Nothing that is hashed changes while a process of tests runs. */
 const hashes = new Map<Address, string>();
@@ -34,7 +37,7 @@ export async function deployedState(signer: Address): Promise<string> {
   let hash = hashes.get(signer);
   if (hash === undefined) hashes.set(signer, (hash = hashOfDeployment(signer)));
   const file = join(folder, `${hash}.json`);
-  if (!existsSync(file)) await writeState(file, signer);
+  if (!existsSync(file) || Date.now() - statSync(file).mtimeMs > maxAgeMs) await writeState(file, signer);
   return file;
 }
 

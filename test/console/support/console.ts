@@ -27,7 +27,7 @@ export function useConsole(organisation: string) {
     await page.getByLabel('Token').fill(authToken);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  }, 300_000);
+  });
   afterAll(() => signedIn?.close());
 
   /** The page of the file as it is when somebody comes to this address: nothing is left of the test before. */

@@ -50,7 +50,7 @@ beforeAll(async () => {
       chain?.config.feeTokens.length === 1
     );
   });
-}, 300_000);
+});
 afterAll(() => stop?.(), 60_000);
 
 const paymaster = async () => (await configs.getPaymaster(derivePaymasterId(namespace, 'shop')))?.config;

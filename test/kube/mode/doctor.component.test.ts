@@ -35,11 +35,11 @@ beforeAll(async () => {
   admin = opened.parts.transport('admin');
   resources = openResources(opened.parts, admin);
   await startKubeOperator(opened.parts, systemClock);
-}, 240_000);
+});
 afterAll(async () => {
   await stop?.();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Of the object with this name alone: other tests share the API server. */
 async function named(check: string, object: string): Promise<readonly ProblemRecord[]> {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   resources = openResources(opened.parts, admin);
   await ensureNamespace(admin, namespace);
   await startKubeOperator(opened.parts, systemClock, grace.timers);
-}, 300_000);
+});
 afterAll(() => stop?.(), 60_000);
 
 test('a parent that arrives after its child causes no warning', async () => {

@@ -123,7 +123,8 @@ async function openParts(
       return store;
     },
     async ledger(clock) {
-      const ledger = createPostgresLedger({ address: parsePostgresUrl('url', await database), clock });
+      const address = parsePostgresUrl('url', await database);
+      const ledger = createPostgresLedger({ address, clock, searchMs: 600_000 });
       onStop(() => ledger.stop());
       return ledger;
     },

@@ -39,11 +39,11 @@ describe.each([
   beforeAll(async () => {
     host = await startDashboard({ operator });
     replicas = [await host.beside(), await host.beside(), await host.beside()];
-  }, 300_000);
+  });
   afterAll(async () => {
     for (const replica of replicas ?? []) await replica.stop();
     await host?.stop();
-  }, 240_000);
+  });
 
   const replica = (index: number): DashboardHost => {
     const chosen = replicas[index % replicas.length];
@@ -55,7 +55,7 @@ describe.each([
     const seen = await Promise.all([1, 2, 3, 4].map((seed) => runSequence(seed, writes)));
     expect(seen.flat().filter((problem) => problem !== undefined)).toEqual([]);
     expect(seen.flat()).toHaveLength(4 * writes);
-  }, 300_000);
+  });
 
   /** One entry per write: what another replica failed to show, or undefined. */
   async function runSequence(seed: number, steps: number): Promise<readonly (string | undefined)[]> {
@@ -94,7 +94,7 @@ describe.each([
       for (const { body: list } of listed)
         expect(recordsOf(list.data).map((record) => record['name'])).toEqual(['Daily', 'NFT']);
     }
-  }, 300_000);
+  });
 
   function atEach(send: (each: DashboardHost) => Promise<Answer>): Promise<Answer[]> {
     return Promise.all(replicas.map(send));

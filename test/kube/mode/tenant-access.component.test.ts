@@ -29,11 +29,11 @@ beforeAll(async () => {
   admin = parts.transport('admin');
   resources = openResources(parts, admin);
   for (const name of namespaces) await ensureNamespace(admin, name);
-}, 240_000);
+});
 afterAll(async () => {
   for (const name of namespaces) await admin?.request({ method: 'DELETE', path: path(name) });
   await stop?.();
-}, 240_000);
+});
 
 async function declare(name: string, namespace = name): Promise<void> {
   await resources.apply({ manager: 'platform', kind: 'Organisation', key: { name }, spec: { namespace } });
@@ -84,17 +84,13 @@ test("a grant whose Organisation was deleted while no operator ran is revoked, a
 
   const second = await startKubeOperator(parts, systemClock);
   const wanted = { stays: tenantRole, elsewhere: tenantRole, theirs: tenantRole };
-  await until(
-    'what is left over is gone',
-    async () => {
-      const present = await bindings();
-      return present['goes'] === undefined && present['moves'] === undefined && 'elsewhere' in present;
-    },
-    300_000,
-  );
+  await until('what is left over is gone', async () => {
+    const present = await bindings();
+    return present['goes'] === undefined && present['moves'] === undefined && 'elsewhere' in present;
+  });
   expect(await bindings()).toEqual(wanted);
   await second.stop();
-}, 300_000);
+});
 
 test('a grant of another installation, which gives another role, stays', async () => {
   await bind('goes', 'another-release-paymaster-tenant', {
@@ -106,4 +102,4 @@ test('a grant of another installation, which gives another role, stays', async (
   await until('the sweep has been', async () => (await bindings())['moves'] === undefined);
   expect((await bindings())['goes']).toBe('another-release-paymaster-tenant');
   await operator.stop();
-}, 300_000);
+});

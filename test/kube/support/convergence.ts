@@ -1,15 +1,13 @@
 import { group, version } from '../../../core/meta/meta.js';
 import type { Component } from '../../support/cluster/component.js';
 import { succeeds, until } from '../../support/until.js';
-import { freshUserOp, rpc, type RpcAnswer } from '../../system/support/client.js';
+import { freshUserOp, rpc, unlessBusy, type RpcAnswer } from '../../system/support/client.js';
 import type { Installation } from './installation.js';
 
 /** Asks one replica to sponsor an operation of the quickstart's paymaster. */
 export function ask(installation: Installation, replica: Component): Promise<RpcAnswer> {
-  return rpc(installation.rpcUrl(replica), 'pm_sponsorUserOperation', [
-    freshUserOp(installation.connection),
-    { mode: 'SPONSORED', calculateGasLimits: false },
-  ]);
+  const asked = [freshUserOp(installation.connection), { mode: 'SPONSORED', calculateGasLimits: false }];
+  return unlessBusy(() => rpc(installation.rpcUrl(replica), 'pm_sponsorUserOperation', asked));
 }
 
 /** Suspends the quickstart's paymaster, waits until that reaches every replica, and reverts it. */

@@ -21,6 +21,8 @@ export type Installation = {
 const polled = {
   PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
   PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
+  // A busy machine may need more than the usual two.
+  PAYMASTER_DASHBOARD_PROGRAMMED_SECONDS: '60',
 };
 /** The operator looks at the announcement of master keys each second, instead of every ten. */
 const looking = { PAYMASTER_KEY_SETTLE_SECONDS: '1' };
@@ -64,9 +66,17 @@ export async function startInstallation({
       480_000,
     );
     const complete = connection as Required<Connection>;
+    const all = [first, ...standbys];
+    const endSupervision = supervise(all);
     return {
-      cluster,
-      operators: [first, ...standbys],
+      cluster: {
+        ...cluster,
+        stop() {
+          endSupervision();
+          return cluster.stop();
+        },
+      },
+      operators: all,
       dashboard,
       replicas,
       states,
@@ -80,10 +90,10 @@ export async function startInstallation({
 }
 
 /**
- * As a kubelet does, starts operators again that end, e.g. since they could not renew their lease, or were killed while they
- * started. Returns a function that ends it.
+ * As a kubelet does, starts operators again that end, e.g. since they could not renew their lease on a busy machine, or were killed
+ * while they started. Returns a function that ends it.
  */
-export function supervise({ operators }: Installation): () => void {
+export function supervise(operators: readonly Component[]): () => void {
   let isOver = false;
   async function keepRunning(component: Component): Promise<void> {
     for (;;) {

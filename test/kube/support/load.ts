@@ -1,5 +1,5 @@
 import type { Installation } from './installation.js';
-import { freshUserOp, rpc } from '../../system/support/client.js';
+import { freshUserOp, rpc, unlessBusy } from '../../system/support/client.js';
 import { pause } from '../../../adapters/timers.js';
 import { isSoak } from '../../support/soak-seconds.js';
 
@@ -26,10 +26,12 @@ export function startLoad(installation: Installation, callers = 3): Load {
       if (replica === undefined) throw new Error('no replica runs');
       sent += 1;
       try {
-        const answer = await rpc(installation.rpcUrl(replica), 'pm_sponsorUserOperation', [
+        const asked = [
           freshUserOp(installation.connection),
           { mode: 'SPONSORED', calculateGasLimits: false },
-        ]);
+        ];
+        const url = installation.rpcUrl(replica);
+        const answer = await unlessBusy(() => rpc(url, 'pm_sponsorUserOperation', asked));
         const data = answer.result?.['paymasterAndData'];
         if (answer.status !== 200 || typeof data !== 'string' || data === '0x')
           failures.push(`${replica.name}: ${JSON.stringify(answer)}`);

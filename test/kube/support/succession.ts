@@ -40,7 +40,7 @@ export function readSuccession(
   if (sighting === undefined) return undefined;
   const renewedAt = answeredAt(renewal);
   const expiresAt = answeredAt(sighting) + leaseSeconds * 1000;
-  const times = [...looks.map(askedAt), answeredAt(first)];
+  const times = [renewedAt, ...looks.map(askedAt), answeredAt(first)];
   const late = times.slice(1).map((at, i) => Math.max(0, at - (times[i] ?? at) - longestPauseMs));
   return {
     seconds: (answeredAt(first) - renewedAt) / 1000,

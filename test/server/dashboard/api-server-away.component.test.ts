@@ -58,7 +58,7 @@ const ask = async (path: string, token = acmeToken): Promise<number> =>
   (
     await replica.fetch(`${managePrefix}${path}`, {
       headers: { authToken: token },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(28_000),
     })
   ).status;
 

@@ -58,7 +58,7 @@ test('counters finally match the chain for every operation that no node hid for 
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50 }), fc.nat(2), run),
     runs(60, 150),
   );
-}, 240_000);
+});
 
 async function run(steps: readonly Step[], confirmations: number): Promise<void> {
   const it = await aFollowed(aChainConfig({ confirmations }));

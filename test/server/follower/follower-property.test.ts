@@ -75,7 +75,7 @@ test('under all mining, reorganisations and expiries, every live promise can be 
     fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 50 }), fc.constantFrom(0, 1, 2, 3), run),
     runs(60, 120),
   );
-}, 240_000);
+});
 
 async function run(steps: readonly Step[], confirmations: number): Promise<void> {
   const it = await aFollowed(aChainConfig({ confirmations }));

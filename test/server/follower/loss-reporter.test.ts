@@ -158,15 +158,11 @@ describe('the report of a follower on token payments', () => {
     await lose(tenthOfACoin + 1);
     other.followed(chainId, { unpaid: 1 });
     isAway = false;
-    await until(
-      'it is reported',
-      async () => {
-        clock.advance(5_000);
-        other.followed(chainId, quiet);
-        return (await report()) !== undefined;
-      },
-      300_000,
-    );
+    await until('it is reported', async () => {
+      clock.advance(5_000);
+      other.followed(chainId, quiet);
+      return (await report()) !== undefined;
+    });
     expect(await report()).toEqual(stopped('1.1.0'));
   });
 

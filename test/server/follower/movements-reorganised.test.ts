@@ -138,5 +138,5 @@ describe('movements after a reorganisation', () => {
       }),
       runs(60),
     );
-  }, 120_000);
+  });
 });

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connectionLimits, createHttpServer } from '../../../server/http/http-server.js';
 import { until } from '../../support/until.js';
 
-const unfinished = { pauseMs: 200, totalMs: 1_000 };
+// Long enough for the test to send the rest in time.
+const unfinished = { pauseMs: 1_000, totalMs: 5_000 };
 const server = createHttpServer((request, response) => response.end(request.url), {
   ...connectionLimits,
   unfinished,
@@ -21,7 +22,7 @@ async function answeredEarly(): Promise<{ readonly socket: Socket; readonly rece
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
   socket.write('POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf');
-  await until('it is answered', () => text.includes('/first'));
+  while (!text.includes('/first')) await once(socket, 'data');
   return { socket, received: () => text };
 }
 

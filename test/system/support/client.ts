@@ -39,6 +39,22 @@ export async function rpc(
   };
 }
 
+/** The store had no time for the call, of which nothing has happened: on a busy machine any call may have to wait too long. */
+function isBusy({ error }: RpcAnswer): boolean {
+  return ['USAGE_STORE_BUSY', 'USAGE_STORE_DOWN'].includes(String(error?.data?.['reason']));
+}
+
+/** Bounds a hang. */
+const maxTries = 100;
+
+/** As wallets do, asks again where the store had no time for the call. */
+export async function unlessBusy(call: () => Promise<RpcAnswer>): Promise<RpcAnswer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await call();
+    if (!isBusy(answer) || tries === maxTries) return answer;
+  }
+}
+
 async function readJson(response: Response): Promise<unknown> {
   const text = await response.text();
   try {

@@ -123,7 +123,7 @@ export function useDoctor(settings: Readonly<Record<string, string>> = {}) {
     connection = running.connection();
     tokenFile = join(running.dataDirectory, 'token');
     writeFileSync(tokenFile, connection.authToken);
-  }, 300_000);
+  });
   afterAll(() => stops.run());
 
   const asOrganisation = () =>

@@ -7,7 +7,7 @@ import { increment } from '../../attacks/support/wallet.js';
 import { buildAccount, type TestAccount } from '../../chain/support/account.js';
 import { handleOp, refusalOf } from '../../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
-import { rpc, toWire } from './client.js';
+import { rpc, toWire, unlessBusy } from './client.js';
 import type { Rotation } from './rotation.js';
 import { personalDigest } from '../../build/signing.js';
 
@@ -86,10 +86,10 @@ export async function startTraffic(rotation: Rotation, versions: readonly string
   ): Promise<Signed | undefined> {
     const addresses = urls.get(version) ?? [];
     const replica = at % addresses.length;
-    const { result, error } = await rpc(addresses[replica] ?? '', 'pm_sponsorUserOperation', [
-      toWire(op),
-      { mode: 'SPONSORED' },
-    ]);
+    const asked = [toWire(op), { mode: 'SPONSORED' }];
+    const { result, error } = await unlessBusy(() =>
+      rpc(addresses[replica] ?? '', 'pm_sponsorUserOperation', asked),
+    );
     const data = result?.['paymasterAndData'];
     if (typeof data !== 'string' || data === '0x') {
       refused.push({ version, code: error?.code, reason: error?.data?.['reason'] ?? result?.['reason'] });

@@ -59,6 +59,8 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
       // Tests poll.
       PAYMASTER_DASHBOARD_CALLS_PER_SECOND: '1000',
       PAYMASTER_DASHBOARD_CALLS_PER_SECOND_OF_ADDRESS: '1000',
+      // A busy machine may need more than the usual two.
+      PAYMASTER_DASHBOARD_PROGRAMMED_SECONDS: '60',
       // Whether one is installed must make no difference.
       BUNDLER: '0',
       ...options.environment,
