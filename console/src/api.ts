@@ -8,7 +8,10 @@ const scopes = signal('');
 let tokenEndsMs = Infinity;
 
 export async function askMe(): Promise<Me> {
+  const own = session.value;
   const me = await call<Me>('/manage/v1/me');
+  // Another session has begun meanwhile, of which this says nothing.
+  if (session.value !== own) return me;
   tokenEndsMs = me.token.expiresAt === null ? Infinity : Date.parse(me.token.expiresAt);
   // A text, so that pages are drawn again only when it changes.
   scopes.value = me.token.scopes.join(' ');

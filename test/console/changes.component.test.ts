@@ -304,8 +304,10 @@ test('a webhook is made, tried by a test delivery, and asked about the next oper
   await change.getByLabel('URL').fill(`http://127.0.0.1:${port}/moved`);
   await change.getByRole('button', { name: 'Save' }).click();
   await page.getByText('“members” is changed.').waitFor();
+  const tested = page.waitForResponse((response) => response.url().endsWith('/test'));
   await page.getByRole('button', { name: 'Send a test to members' }).click();
   await until('the new address is asked', () => asked.some((url) => url.startsWith('/moved')));
+  await tested;
   expect(await violationsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Pause members' }).click();
   await agree(page, 'Pause');
@@ -529,5 +531,6 @@ test('a paymaster is deleted after its page has said what ends with it', async (
   );
   expect((await manage('GET', 'paymasters/doomed')).status).toBe(404);
   await page.getByText('“doomed” is deleted.').waitFor();
-  expect(faults).toEqual([]);
+  // The page may ask for its rules before the deletion is answered.
+  expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
 });

@@ -79,6 +79,7 @@ test('a key is added with restrictions, shown once with code, replaced in three 
   await until('the one before is refused', async () => !(await isAccepted(first)));
   expect(await isAccepted(second)).toBe(true);
   // What was said about it stays.
+  await page.getByRole('row', { name: /^partner-a 2 / }).waitFor();
   expect(await row.textContent()).toMatch(/^partner-a22040-01-31.*127\.0\.0\.0\/8, ::1\/128100 a minute/);
 
   await page.getByRole('button', { name: 'Revoke partner-a' }).click();

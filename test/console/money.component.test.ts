@@ -138,6 +138,8 @@ describe('money', () => {
   test('is in the coin of each chain, in dollars where a price is known, and never a guess', async () => {
     const { page, faults } = await opened('money');
     await page.getByText('Spent on dev').waitFor();
+    // Symbols are asked for once it is known of which chains and tokens.
+    await page.getByText('2.500001 USDC').first().waitFor();
     const tiles = await page.locator('.tile').allTextContents();
     expect(tiles).toEqual([
       'Spent on dev1 ETH3,000.00 US dollars · 3 operations',
@@ -223,6 +225,7 @@ describe('the statement', () => {
   test('names what changed each account, and says why something is not known', async () => {
     const { page } = await opened('money');
     await page.getByRole('heading', { name: /^Deposit of contract 0x0000…00c1/ }).waitFor();
+    await page.getByRole('cell', { name: '20 ETH' }).waitFor();
     expect(await rowsOf(page, `Deposit of contract ${sender}`)).toEqual([
       'Opening balance | – | 20 ETH | – | –',
       `Operations of ${formula} | 3 | -8 ETH | -3,000.01 | –`,

@@ -4,6 +4,7 @@ import { anAbi } from '../build/resources.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from '../system/support/client.js';
 import { contrastsOf, cutIn, desktop, violationsOf } from './support/browser.js';
 import { useConsole } from './support/console.js';
+import { tabTo } from './support/keyboard.js';
 import { askForThree } from './support/three-operations.js';
 
 // Every page of the console in a real browser, of an organisation for which some operations were asked for.
@@ -141,6 +142,7 @@ test('sign-in refuses a wrong token, and leaves nothing of the right one in the 
   const { page, context, faults, close } = await visit();
   const { authToken } = connection();
   await page.goto(`${connection().dashboardUrl}/console/`);
+  await page.getByLabel('Token').waitFor();
   expect(await violationsOf(page)).toEqual([]);
   await page.getByLabel('Token').fill('not-a-token');
   await page.keyboard.press('Enter');
@@ -170,19 +172,11 @@ test('sign-in refuses a wrong token, and leaves nothing of the right one in the 
 
 test('the keyboard alone leads from a page to one decision and its trace', async () => {
   const { page, faults } = await open('overview');
-  const tabTo = async (name: string | RegExp): Promise<void> => {
-    for (let presses = 0; presses < 40; presses += 1) {
-      await page.keyboard.press('Tab');
-      const focused = await page.evaluate(() => document.activeElement?.textContent ?? '');
-      if (typeof name === 'string' ? focused === name : name.test(focused)) return;
-    }
-    throw new Error(`the keyboard does not reach ${String(name)}`);
-  };
-  await tabTo('Skip to the page');
-  await tabTo('Activity');
+  await tabTo(page, 'Skip to the page');
+  await tabTo(page, 'Activity');
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Method not whitelisted' }).first().waitFor();
-  await tabTo(/^20\d\d-/);
+  await tabTo(page, /^20\d\d-/);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Refused: Method not whitelisted' }).waitFor();
   const steps = page.getByRole('region', { name: 'How it was decided' });

@@ -87,6 +87,7 @@ describe('a page whose time stands still', () => {
     await page.clock.install();
     await page.goto(`${connection().dashboardUrl}/console/`);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await until('its first question is asked', async () => (await asked()) > 0);
     // Later than anything that a slow machine may take until it has stopped.
     await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 600_000);
   });

@@ -87,6 +87,8 @@ async function show(): Promise<void> {
   await open('paymaster/ruled');
   await page.getByRole('heading', { name: 'Ruled' }).waitFor();
   await rowOf(/^Contracts/).waitFor();
+  // Limits are asked for apart.
+  await rowOf(/^trial .*reserved/).waitFor();
 }
 
 describe('of a real paymaster', () => {

@@ -185,7 +185,7 @@ describe.each(cases)('a token with $scopes', ({ scopes, pages, controls }) => {
       const difference = async () => differenceOf(await controlsOf(page), wanted);
       // A form comes when what it is about has been read.
       const isAsWanted = async () => (await difference()).length === 0;
-      await until(`${name} offers what it should`, isAsWanted, 30_000).catch(() => {});
+      await until(`${name} offers what it should`, isAsWanted, 60_000).catch(() => {});
       expect({ name, difference: await difference() }).toEqual({ name, difference: [] });
       await pressAll(page);
     }

@@ -1,6 +1,6 @@
 import { useLive } from '../api.js';
 import { count, fieldTime, words } from '../format.js';
-import { Filter } from '../parts/filter.js';
+import { Filter, TypedFilter } from '../parts/filter.js';
 import { type Choice, Select } from '../parts/parts.js';
 import { listChoices, usePaymasters } from '../paymasters.js';
 import { rangeChoices, findRange, readUsage } from '../range.js';
@@ -69,24 +69,20 @@ export function Filters({ filters }: { readonly filters: Filters }) {
           ]}
         />
       )}
-      <label class="field">
-        <span>Costs at least, in coins</span>
-        <input
-          type="search"
-          inputMode="decimal"
-          value={minCost}
-          placeholder="0.001"
-          onChange={(event) => step({ minCost: event.currentTarget.value.trim() })}
-        />
-      </label>
-      <label class="field">
-        <span>Account, operation hash or request id</span>
-        <input
-          type="search"
-          value={search}
-          onChange={(event) => step({ search: event.currentTarget.value.trim() })}
-        />
-      </label>
+      <TypedFilter
+        label="Costs at least, in coins"
+        type="search"
+        inputMode="decimal"
+        placeholder="0.001"
+        value={minCost}
+        onChoose={(chosen) => step({ minCost: chosen })}
+      />
+      <TypedFilter
+        label="Account, operation hash or request id"
+        type="search"
+        value={search}
+        onChoose={(chosen) => step({ search: chosen })}
+      />
       {isNarrowed && <a href={pageHref('activity', { range, from, to })}>Clear filters</a>}
     </form>
   );
@@ -102,17 +98,15 @@ function Moment({
   readonly value: string | undefined;
 }) {
   return (
-    <label class="field">
-      <span>{label}</span>
-      <input
-        type="datetime-local"
-        value={fieldTime(value)}
-        onChange={({ currentTarget }) => {
-          const at = Date.parse(currentTarget.value);
-          step({ [name]: Number.isNaN(at) ? undefined : new Date(at).toISOString() });
-        }}
-      />
-    </label>
+    <TypedFilter
+      label={label}
+      type="datetime-local"
+      value={fieldTime(value)}
+      onChoose={(chosen) => {
+        const at = Date.parse(chosen);
+        step({ [name]: Number.isNaN(at) ? undefined : new Date(at).toISOString() });
+      }}
+    />
   );
 }
 

@@ -5,7 +5,7 @@ import { readDates, isOwnRange, type Period, periodChoices, readPeriod } from '.
 import { Statement } from '../money/statement.js';
 import { sumRest, type Sum, sumByGroup, sumTotal } from '../money/sums.js';
 import { Download } from '../parts/download.js';
-import { Filter } from '../parts/filter.js';
+import { Filter, TypedFilter } from '../parts/filter.js';
 import { OnChain } from '../parts/on-chain.js';
 import { Card, type Choice, type Column, Note, Shown, Table } from '../parts/parts.js';
 import { listChoices, type Known, usePaymasters } from '../paymasters.js';
@@ -122,14 +122,13 @@ function Filters({
       <Filter label="Period" of="period" value={query['period'] ?? ''} choices={periodChoices(now)} />
       {isOwnRange(query) &&
         (['from', 'to'] as const).map((of) => (
-          <label class="field" key={of}>
-            <span>{of === 'from' ? 'First day' : 'Last day'}</span>
-            <input
-              type="date"
-              value={dates[of]}
-              onChange={(event) => choose({ [of]: event.currentTarget.value })}
-            />
-          </label>
+          <TypedFilter
+            key={of}
+            label={of === 'from' ? 'First day' : 'Last day'}
+            type="date"
+            value={dates[of]}
+            onChoose={(chosen) => choose({ [of]: chosen })}
+          />
         ))}
       <Filter label="By" of="by" value={groupBy} choices={groups} />
       <Filter label="Paymaster" of="paymasterId" value={paymasterId} choices={choices} />

@@ -53,12 +53,24 @@ export function Confirmation() {
       role="alertdialog"
       aria-labelledby="asked"
       aria-describedby="said"
-      // The browser gives the focus back to what opened it.
-      onClose={({ currentTarget }) => answer(currentTarget.returnValue === 'yes')}
+      // The browser gives the focus back to what opened it, and tells of a close only later: until then nothing else could be asked.
+      onCancel={(event) => {
+        event.preventDefault();
+        event.currentTarget.close();
+        answer(false);
+      }}
+      onClose={() => answer(false)}
     >
       <h2 id="asked">{title}</h2>
       <p id="said">{says}</p>
-      <form method="dialog" class="row">
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          dialog.current?.close();
+          answer((event.submitter as HTMLButtonElement).value === 'yes');
+        }}
+      >
         <button value="no">Cancel</button>
         <button value="yes" class="danger">
           {button}

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import { rangeChoices } from '../range.js';
 import { step } from '../route.js';
 import { Select } from './parts.js';
@@ -8,6 +9,35 @@ export function Filter({
   ...select
 }: { readonly of: string } & Omit<Parameters<typeof Select>[0], 'onChoose'>) {
   return <Select {...select} onChoose={(chosen) => step({ [of]: chosen })} />;
+}
+
+type Typed = {
+  readonly label: string;
+  readonly value: string;
+  readonly type: 'search' | 'date' | 'datetime-local';
+  readonly inputMode?: 'decimal';
+  readonly placeholder?: string;
+  readonly onChoose: (text: string) => void;
+};
+
+/** A field that narrows a page once it is entered or left. The page is drawn anew meanwhile: what is being typed stays. */
+export function TypedFilter({ label, type, value, onChoose, ...input }: Typed) {
+  const [typed, setTyped] = useState<string>();
+  useEffect(() => setTyped(undefined), [value]);
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        {...input}
+        // Of each type alone the compiler knows that it has such attributes.
+        type={type as 'search'}
+        value={typed ?? value}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onChange={({ currentTarget }) => onChoose(currentTarget.value.trim())}
+        onBlur={() => setTyped(undefined)}
+      />
+    </label>
+  );
 }
 
 export function RangeFilter({ range }: { readonly range: string }) {

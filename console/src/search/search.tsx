@@ -59,14 +59,14 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
     dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
   }, [active, typed]);
   const isLeft = useRef(false);
-  // Only once: the browser reports the close late, perhaps after the next search was opened.
+  // At once, and only once: the browser tells of a close later, perhaps after the next search was opened.
   const leave = (): void => {
+    dialog.current?.close();
     if (!isLeft.current) onClose();
     isLeft.current = true;
   };
   const go = ({ href }: Entry): void => {
     location.hash = href;
-    dialog.current?.close();
     leave();
     document.querySelector('main')?.focus();
   };
@@ -80,7 +80,8 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
       class="search"
       aria-label="Search"
       onClose={leave}
-      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
+      onCancel={(event) => (event.preventDefault(), leave())}
+      onClick={({ target, currentTarget }) => target === currentTarget && leave()}
     >
       <input
         type="text"

@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 export type Stroke = (page: Page) => Promise<unknown>;
 
 const mostTabs = 200;
+/** As long as the browser is waited for elsewhere: what is looked for may be on its way. */
+const patienceMs = 60_000;
 
 /** What the focused control is called, as its label says it. */
 function focusedName(page: Page): Promise<string> {
@@ -23,7 +25,8 @@ function focusedName(page: Page): Promise<string> {
 /** Presses Tab until the control of this name has the focus. */
 export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const seen: string[] = [];
-  for (let presses = 0; presses < mostTabs; presses += 1) {
+  const begun = performance.now();
+  for (let presses = 0; presses < mostTabs || performance.now() - begun < patienceMs; presses += 1) {
     const focused = await focusedName(page);
     if (typeof name === 'string' ? focused === name : name.test(focused)) return;
     seen.push(focused.slice(0, 40));
@@ -61,7 +64,8 @@ export const choose =
 export const pick =
   (name: RegExp): Stroke =>
   async (page) => {
-    for (let presses = 0; presses < mostTabs; presses += 1) {
+    const begun = performance.now();
+    for (let presses = 0; presses < mostTabs || performance.now() - begun < patienceMs; presses += 1) {
       if (name.test(await focusedName(page))) return;
       const isChoice = await page.evaluate(() => document.activeElement?.matches('input[type=radio]'));
       await page.keyboard.press(isChoice === true ? 'ArrowDown' : 'Tab');
