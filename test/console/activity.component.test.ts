@@ -29,6 +29,25 @@ async function shows(page: Page, count: number): Promise<void> {
   await until(`${count} rows are shown`, async () => (await rows(page).count()) === count);
 }
 
+test('keeps what is being typed into a filter when the page hears news', async () => {
+  const { page } = await open('activity');
+  await shows(page, 3);
+  const search = field(page, 'Account, operation hash or request id');
+  await search.pressSequentially('0xab');
+  await page.route('**/manage/v1/paymasters?*', async (route) => {
+    const response = await route.fetch();
+    const { data } = (await response.json()) as { readonly data: { readonly items: readonly Named[] } };
+    const items = data.items.map((item) => ({ ...item, spec: { ...item.spec, name: 'Renamed' } }));
+    await route.fulfill({ response, json: { data: { ...data, items } } });
+  });
+  // As a page does that is online again.
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await list(page, 'Paymaster').getByText('Renamed').waitFor({ state: 'attached' });
+  expect(await search.inputValue()).toBe('0xab');
+});
+
+type Named = { readonly spec: { readonly name: string } };
+
 test('is narrowed by reason, method, account, cost and time; the address says so, and back and forward follow', async () => {
   const { page, faults } = await open('activity', { colorScheme: 'light' });
   await shows(page, 3);
