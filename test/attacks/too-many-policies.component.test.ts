@@ -46,7 +46,7 @@ describe.each(onOneProcess)('on %s', (store) => {
   });
 
   test('of 250 webhooks 5 are asked, and a large signature is not sent to them', async () => {
-    const webhook = { url: `http://127.0.0.1:${host.port}/check` };
+    const webhook = { url: `http://127.0.0.1:${host.port}/check`, timeoutSeconds: 10 };
     const url = await paymasterWith('WEBHOOK', () => ({ webhook }));
     await until('all that count are asked', async () => (await bodiesOf(url)).length >= mostWebhooks);
     const bodies = await bodiesOf(url);

@@ -70,6 +70,8 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
     for (const thing of things.values()) response.write(line('ADDED', thing));
     response.write(endOfList(version));
   });
+  // A connection that waits is not closed because the test was slow.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

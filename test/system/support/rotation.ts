@@ -68,7 +68,9 @@ export async function startRotation(
     const directory = join(scratch, `signers-${process}`);
     mkdirSync(directory);
     writeFileSync(join(directory, firstKeyFile), sponsorSignerKey, { mode: 0o600 });
-    const signers = await loadSigners({ directory, environment, log: silentLogger });
+    // A busy machine takes longer than callers of a service can wait.
+    const limits = { deadlineMs: 60_000, calls: 100 };
+    const signers = await loadSigners({ directory, environment, limits, log: silentLogger });
     mounted.set(process, { directory, signers });
   }
   const mountOf = (process: Mounting) => {
