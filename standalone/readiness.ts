@@ -1,4 +1,5 @@
 import { pause } from '../adapters/timers.js';
+import { unlessUnavailable } from '../core/errors.js';
 import { reconciledKinds } from '../core/resources/kinds.js';
 import type { FailedCheck } from '../server/ops/readiness.js';
 import type { Server } from '../server/server.js';
@@ -11,9 +12,10 @@ const pollMs = 100;
 const standingMs = 1000;
 
 /**
- * The state of every resource, as soon as the operator has decided about all of them, or after `waitMs` (15 seconds). Paused
- * resources count as decided; refused ones count once they have been refused for a second: waiting would not change them. With
- * `expected` one must have this reason: the operator reads every 15 seconds whether usage is lost, and shows earlier states until then.
+ * The state of every resource, as soon as the operator has decided about all of them, or after looks for `waitMs` (15 seconds): a
+ * process that is too busy to look is also too busy to decide. Paused resources count as decided; refused ones count once they have
+ * been refused for a second: waiting would not change them. With `expected` one must have this reason: the operator reads every 15
+ * seconds whether usage is lost, and shows earlier states until then.
  */
 export async function watchReadiness(
   resources: Pick<ResourceStore, 'list'>,
@@ -23,12 +25,16 @@ export async function watchReadiness(
     expected,
   }: { readonly waitMs?: number | undefined; readonly expected?: string } = {},
 ): Promise<readonly ResourceState[]> {
-  const start = Date.now();
   let refused = '';
-  let since = start;
-  for (;;) {
-    const states = await readStates(resources);
-    const now = Date.now();
+  let since = 0;
+  for (let now = 0; ; now += pollMs) {
+    const isOver = now > waitMs;
+    const states = isOver ? await readStates(resources) : await unlessUnavailable(readStates(resources));
+    signal.throwIfAborted();
+    if (states === undefined) {
+      await pause(pollMs);
+      continue;
+    }
     const present = JSON.stringify(states.filter(({ phase }) => phase === 'refused'));
     if (present !== refused) {
       refused = present;
@@ -38,8 +44,7 @@ export async function watchReadiness(
       states.every(({ phase }) => phase !== 'waiting') &&
       (expected === undefined || states.some(({ reason }) => reason === expected));
     const isStanding = states.every(({ phase }) => phase !== 'refused') || now - since >= standingMs;
-    if ((isDecided && isStanding) || now - start > waitMs) return states;
-    signal.throwIfAborted();
+    if ((isDecided && isStanding) || isOver) return states;
     await pause(pollMs);
   }
 }
@@ -49,11 +54,10 @@ export async function waitUntilReady(
   server: Pick<Server, 'ready'>,
   signal: AbortSignal,
 ): Promise<readonly FailedCheck[]> {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
+  for (let waited = 0; ; waited += pollMs) {
     const { ready, checks } = await server.ready();
     const failing = checks.filter((check) => !check.ready);
-    if (ready || Date.now() > deadline) return failing;
+    if (ready || waited > patienceMs) return failing;
     signal.throwIfAborted();
     await pause(pollMs);
   }

@@ -100,7 +100,10 @@ test('paused and refused objects are named at the start; what is put right is to
   );
   const before = running.connection();
   writeFileSync(paymaster, `${readFileSync(paymaster, 'utf8')}  keyGeneration: 2\n`);
-  await until('the new key is in connection.json', () => running.connection().apiKey !== before.apiKey);
+  await until('the new key is in connection.json, and what it is for', () => {
+    const { apiKey, sponsoredContract } = running.connection();
+    return apiKey !== before.apiKey && sponsoredContract !== undefined;
+  });
   expect(await sponsors(running)).toBe('sponsored');
 
   const { authToken } = running.connection();

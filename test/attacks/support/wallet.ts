@@ -65,7 +65,14 @@ export async function ask(
 export async function expectServed(devChain: DevChain, version: string, url: string): Promise<void> {
   const account = await aDeployedAccount(devChain, version);
   const op = await buildUserOp(account, [increment(devChain)]);
-  const { answer, reason, signed } = await ask(url, op, { mode: 'SPONSORED' }, account);
+  let asked = await ask(url, op, { mode: 'SPONSORED' }, account);
+  // As wallets do: on a busy machine a chain may answer too late.
+  await until('it is not to be asked again', async () => {
+    const isOver = asked.answer.error?.data?.['retryable'] !== true;
+    if (!isOver) asked = await ask(url, op, { mode: 'SPONSORED' }, account);
+    return isOver;
+  });
+  const { answer, reason, signed } = asked;
   if (signed === undefined)
     throw new Error(`nothing was signed: ${String(reason)}, ${JSON.stringify(answer)}`);
   const { entryPointVersion } = devChain.profile(version);

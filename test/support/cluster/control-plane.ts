@@ -132,13 +132,20 @@ export async function startControlPlane(options: ControlPlaneOptions = {}) {
     kubectl: (
       args: readonly string[],
       { input, user = 'admin' }: { readonly input?: string; readonly user?: string } = {},
-    ): string =>
-      execFileSync(join(assets, 'kubectl'), [`--kubeconfig=${kubeconfig(user)}`, ...args], {
-        encoding: 'utf8',
-        stdio: 'pipe',
-        timeout: 240_000,
-        ...(input === undefined ? {} : { input }),
-      }),
+    ): string => {
+      for (let left = 5; ; left -= 1)
+        try {
+          return execFileSync(join(assets, 'kubectl'), [`--kubeconfig=${kubeconfig(user)}`, ...args], {
+            encoding: 'utf8',
+            stdio: 'pipe',
+            timeout: 240_000,
+            ...(input === undefined ? {} : { input }),
+          });
+        } catch (error) {
+          // It reads the schemas before it sends anything, and a busy server takes longer than it waits.
+          if (left === 0 || !/error validating .*Client\.Timeout/s.test(String(error))) throw error;
+        }
+    },
     auditLog: (): string => readFileSync(join(directory, 'audit.log'), 'utf8'),
     async stop(): Promise<void> {
       for (const each of [apiServer, etcd.process]) {
