@@ -1,5 +1,4 @@
 import { pause } from '../adapters/timers.js';
-import { unlessUnavailable } from '../core/errors.js';
 import { reconciledKinds } from '../core/resources/kinds.js';
 import type { FailedCheck } from '../server/ops/readiness.js';
 import type { Server } from '../server/server.js';
@@ -12,8 +11,8 @@ const pollMs = 100;
 const standingMs = 1000;
 
 /**
- * The state of every resource, as soon as the operator has decided about all of them, or after looks for `waitMs` (15 seconds): a
- * process that is too busy to look is also too busy to decide. Paused resources count as decided; refused ones count once they have
+ * The state of every resource, as soon as the operator has decided about all of them, or after `waitMs` (15 seconds). Only the
+ * pauses between two looks count: a process that is too busy to look is also too busy to decide. Paused resources count as decided; refused ones count once they have
  * been refused for a second: waiting would not change them. With `expected` one must have this reason: the operator reads every 15
  * seconds whether usage is lost, and shows earlier states until then.
  */
@@ -28,13 +27,7 @@ export async function watchReadiness(
   let refused = '';
   let since = 0;
   for (let now = 0; ; now += pollMs) {
-    const isOver = now > waitMs;
-    const states = isOver ? await readStates(resources) : await unlessUnavailable(readStates(resources));
-    signal.throwIfAborted();
-    if (states === undefined) {
-      await pause(pollMs);
-      continue;
-    }
+    const states = await readStates(resources);
     const present = JSON.stringify(states.filter(({ phase }) => phase === 'refused'));
     if (present !== refused) {
       refused = present;
@@ -44,7 +37,8 @@ export async function watchReadiness(
       states.every(({ phase }) => phase !== 'waiting') &&
       (expected === undefined || states.some(({ reason }) => reason === expected));
     const isStanding = states.every(({ phase }) => phase !== 'refused') || now - since >= standingMs;
-    if ((isDecided && isStanding) || isOver) return states;
+    if ((isDecided && isStanding) || now > waitMs) return states;
+    signal.throwIfAborted();
     await pause(pollMs);
   }
 }

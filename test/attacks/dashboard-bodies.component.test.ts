@@ -66,3 +66,18 @@ test('a body that drips is 429 and closed', async () => {
   expect(client?.received()).toMatch(/^HTTP\/1\.1 429 /);
   await serves(acmeToken, 'after the drip');
 });
+
+test('a body that came while the process was busy is read, however long that was', async () => {
+  const body = JSON.stringify({ name: 'patient', type: 'HYBRID', chainId: 31337, version: '1.1.0' });
+  const head = `POST ${prefix}/paymaster HTTP/1.1\r\nhost: x\r\nauthToken: ${acmeToken}\r\ncontent-type: application/json\r\n`;
+  const begun = `${head}content-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`;
+  const client = await openRaw(Number(new URL(host.origin).port), begun);
+  clients.push(client);
+  // Another call is answered after it: the server waits for the rest.
+  await serves(otherToken, 'before');
+  client.socket.write(body.slice(10));
+  const busySince = performance.now();
+  while (performance.now() - busySince < 6_000);
+  await until('it is answered', () => client.received() !== '');
+  expect(client.received()).toMatch(/^HTTP\/1\.1 200 /);
+});

@@ -19,8 +19,8 @@ import type { Row } from './turn-rows.js';
 import { SeenEpochs, type WriterRow } from './writers.js';
 
 type PostgresProcessOptions = Pick<Ambient, 'log'> & {
-  readonly timings?: Partial<StoreTimings>;
   readonly client: ClientOptions;
+  readonly timings?: Partial<StoreTimings>;
   /** Replaces the time of the server: for tests. */
   readonly clock?: Clock;
   readonly epochs: () => UsageEpochs;

@@ -23,6 +23,7 @@ import {
   writeRows,
   writeWriter,
 } from './statements.js';
+import type { StoreTimings } from './timings.js';
 import { toChainRow, TurnRows } from './turn-rows.js';
 import { Again, passing, unavailable, valueErrors } from './turn-errors.js';
 import type { SeenWriters } from './writers.js';
@@ -40,6 +41,7 @@ const attempts = 4;
  */
 export class Slot {
   readonly #process: PostgresProcess;
+  readonly #timings: StoreTimings;
   #client: Pipeline | undefined;
   #id = randomUUID();
   /** Of the last turn that is known to be committed; undefined while this writer has no row. */
@@ -48,6 +50,7 @@ export class Slot {
 
   constructor(process: PostgresProcess) {
     this.#process = process;
+    this.#timings = process.timings;
   }
 
   /**
@@ -75,7 +78,7 @@ export class Slot {
           error instanceof Again ||
           error instanceof ConnectionLost ||
           (state !== undefined && (passing.has(state) || closing.test(state)));
-        if (isPassing && attempt < attempts && performance.now() - began < this.#process.timings.patienceMs) {
+        if (isPassing && attempt < attempts && performance.now() - began < this.#timings.patienceMs) {
           if (error instanceof Again) {
             for (const name of error.locks) locks.add(name);
             alone ||= error.isAlone;
@@ -101,7 +104,7 @@ export class Slot {
             values: [this.#id],
           },
         ],
-        this.#process.timings.answerMs,
+        this.#timings.answerMs,
       );
       await client.end();
     } catch {
@@ -151,17 +154,17 @@ export class Slot {
       ];
       // A call that comes alone would pay for the round trip, and finds its locks free.
       const isCrowded = !isAlone && performance.now() < this.#expectsMoreUntil;
-      const locked = isCrowded ? (await client.trip(locking, this.#process.timings.answerMs)).answers : [];
+      const locked = isCrowded ? (await client.trip(locking, this.#timings.answerMs)).answers : [];
       if (isCrowded) {
         calls.push(...join((call) => needsOnly(wanted.locks, call)));
         wanted = wantedWithLocks(calls, locks);
       }
-      if (calls.length > 1) this.#expectsMoreUntil = performance.now() + this.#process.timings.crowdMs;
+      if (calls.length > 1) this.#expectsMoreUntil = performance.now() + this.#timings.crowdMs;
       // What has been acknowledged by now must be in what is read from now on.
       const seen = this.#process.seen.of(epoch.text);
       const expected = { isIntact: seen.expectation(), text: epoch.text, sequence: epoch.sequence };
       const reading = [...(isCrowded ? [] : locking), ...readRows(chainId, wanted), nextTurn];
-      const { answers } = await client.trip(reading, this.#process.timings.answerMs);
+      const { answers } = await client.trip(reading, this.#timings.answerMs);
       const read = readAnswers([...locked, ...answers]);
       await this.#assertCurrent(chainId, read, expected, wanted);
       const number = Number(read.turn['turn']);
@@ -181,7 +184,7 @@ export class Slot {
         isRefusal(one) ? 'refused' : 'promised',
       );
       if (changes === undefined) {
-        client.trip([rollback], this.#process.timings.answerMs).catch(() => this.#drop());
+        client.trip([rollback], this.#timings.answerMs).catch(() => this.#drop());
         this.#process.acknowledged(chainId, 0, number);
         return decided;
       }
@@ -201,7 +204,7 @@ export class Slot {
     } catch (error) {
       // The transaction is open, or failed: either way nothing of it stays. What was lost with its connection is over, too.
       if (!isWritten && client.isOpen)
-        client.trip([rollback], this.#process.timings.answerMs).catch(() => this.#drop());
+        client.trip([rollback], this.#timings.answerMs).catch(() => this.#drop());
       throw error;
     }
   }
@@ -259,7 +262,7 @@ export class Slot {
     try {
       const { answers, notices } = await client.trip(
         [...writeRows(chainId, changes, movesCursor), own, commit],
-        this.#process.timings.answerMs,
+        this.#timings.answerMs,
       );
       if (answers.at(-1)?.tag !== 'COMMIT') throw new Again('the commit was answered with a rollback');
       // A notice: the commit is on this server, and perhaps on no other.
@@ -280,18 +283,18 @@ export class Slot {
       const client = (this.#client = await this.#process.connect());
       const { answers } = await client.trip(
         [begin(false), lockWriter(id), readServer],
-        this.#process.timings.answerMs,
+        this.#timings.answerMs,
       );
       const found = answers[1]?.rows[0]?.['sequence'];
       const there = toServer(answers[2]?.rows ?? []);
       const isSame = there.now.system === server.now.system && there.now.timeline === server.now.timeline;
       if (found === sequence - 1) {
-        await client.trip([rollback], this.#process.timings.answerMs);
+        await client.trip([rollback], this.#timings.answerMs);
         throw new Again('the commit was not made');
       }
       if (found !== sequence || !isSame) throw new Error('the data are others since the commit');
       const next = writeWriter(id, { sequence: sequence + 1, turn, at: there.clock }, there.waitsForStandby);
-      const confirmed = await client.trip([next, commit], this.#process.timings.answerMs);
+      const confirmed = await client.trip([next, commit], this.#timings.answerMs);
       if (confirmed.answers.at(-1)?.tag !== 'COMMIT' || confirmed.notices > 0)
         throw new Error('a later commit was not confirmed either');
       this.#sequence = sequence + 1;
@@ -318,7 +321,7 @@ export class Slot {
             values: [this.#id],
           },
         ],
-        this.#process.timings.answerMs,
+        this.#timings.answerMs,
       );
       this.#sequence = 0;
     }
@@ -326,7 +329,7 @@ export class Slot {
   }
 
   async #rolledBack(): Promise<void> {
-    await this.#client?.trip([rollback], this.#process.timings.answerMs);
+    await this.#client?.trip([rollback], this.#timings.answerMs);
   }
 
   #drop(): void {

@@ -53,7 +53,8 @@ export function Confirmation() {
       role="alertdialog"
       aria-labelledby="asked"
       aria-describedby="said"
-      // The browser gives the focus back to what opened it, and tells of a close only later: until then nothing else could be asked.
+      // Closing gives the focus back to what opened it. Its event comes a frame later, in which a key would be lost: so each way to close
+      // answers at once.
       onCancel={(event) => {
         event.preventDefault();
         event.currentTarget.close();

@@ -20,7 +20,7 @@ type Typed = {
   readonly onChoose: (text: string) => void;
 };
 
-/** A field that narrows a page once it is entered or left. The page is drawn anew meanwhile: what is being typed stays. */
+/** A field that narrows a page when somebody presses Enter or leaves it. What is being typed stays while the page is drawn again. */
 export function TypedFilter({ label, type, value, onChoose, ...input }: Typed) {
   const [typed, setTyped] = useState<string>();
   useEffect(() => setTyped(undefined), [value]);
@@ -29,7 +29,7 @@ export function TypedFilter({ label, type, value, onChoose, ...input }: Typed) {
       <span>{label}</span>
       <input
         {...input}
-        // Of each type alone the compiler knows that it has such attributes.
+        // The compiler accepts these attributes for each type, but not for a choice of types.
         type={type as 'search'}
         value={typed ?? value}
         onInput={({ currentTarget }) => setTyped(currentTarget.value)}

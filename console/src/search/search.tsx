@@ -59,7 +59,7 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
     dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
   }, [active, typed]);
   const isLeft = useRef(false);
-  // At once, and only once: the browser tells of a close later, perhaps after the next search was opened.
+  // The event of a close comes a frame later, perhaps after the next search was opened: so this does not wait for it, and acts once.
   const leave = (): void => {
     dialog.current?.close();
     if (!isLeft.current) onClose();

@@ -7,7 +7,7 @@ import { aRequest } from '../../conformance/usage-requests.js';
 const busy = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_BUSY', retryAfterSeconds: 1 } };
 
 /** A queue whose turns answer when the database does; calls that fit join them before. */
-function slowQueue(fits: (call: Call) => boolean = () => false) {
+function slowQueue(fits: (call: Call) => boolean = () => false, maxWaitMs = 1_500) {
   const database = Promise.withResolvers<void>();
   const turns: number[] = [];
   const queue = new TurnQueue(async (_, calls, isAlone, join) => {
@@ -16,7 +16,7 @@ function slowQueue(fits: (call: Call) => boolean = () => false) {
     const joined = isAlone ? [] : [...join(fits), ...join(fits)];
     turns.push(calls.length + joined.length);
     return [...calls, ...joined].map((call) => ({ call, result: 'done', thrown: undefined }));
-  }, 1_500);
+  }, maxWaitMs);
   const push = (paymasterId: string, { chain = 1, alone = false } = {}): Pending<unknown> => {
     const answer = new Pending<unknown>();
     const { key } = aRequest({ key: { paymasterId } });
@@ -41,6 +41,21 @@ test('a caller is refused while the database is slow, instead of waiting for it'
   await expect(ask('pm-1')).rejects.toMatchObject(busy);
   answer();
   expect(await first).toBe('done');
+  await queue.drained();
+});
+
+test('a caller is not refused because the process was too busy to read the answer that his turn waits for', async () => {
+  const maxWaitMs = 100;
+  const { ask, answer, queue } = slowQueue(undefined, maxWaitMs);
+  const first = ask('pm-1');
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  const second = ask('pm-1');
+  // It is there, and is read once timers have run.
+  setImmediate(answer);
+  const begun = performance.now();
+  while (performance.now() - begun < 2 * maxWaitMs);
+  expect(await Promise.all([first, second])).toEqual(['done', 'done']);
   await queue.drained();
 });
 

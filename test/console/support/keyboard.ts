@@ -3,9 +3,10 @@ import type { Page } from 'playwright-core';
 /** One thing that somebody does without a mouse. */
 export type Stroke = (page: Page) => Promise<unknown>;
 
-const mostTabs = 200;
 /** As long as the browser is waited for elsewhere: what is looked for may be on its way. */
 const patienceMs = 60_000;
+/** More than any page has controls: from then on it waits between presses. */
+const mostTabs = 200;
 
 /** What the focused control is called, as its label says it. */
 function focusedName(page: Page): Promise<string> {
@@ -23,16 +24,21 @@ function focusedName(page: Page): Promise<string> {
 }
 
 /** Presses Tab until the control of this name has the focus. */
-export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
-  const seen: string[] = [];
+export function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  return pressUntil(page, name, async () => 'Tab');
+}
+
+async function pressUntil(page: Page, name: string | RegExp, nextKey: () => Promise<string>): Promise<void> {
+  const seen = new Set<string>();
   const begun = performance.now();
-  for (let presses = 0; presses < mostTabs || performance.now() - begun < patienceMs; presses += 1) {
+  for (let presses = 0; performance.now() - begun < patienceMs; presses += 1) {
     const focused = await focusedName(page);
     if (typeof name === 'string' ? focused === name : name.test(focused)) return;
-    seen.push(focused.slice(0, 40));
-    await page.keyboard.press('Tab');
+    seen.add(focused.slice(0, 40));
+    await page.keyboard.press(await nextKey());
+    if (presses > mostTabs) await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`the keyboard does not reach ${String(name)}, only ${[...new Set(seen)].join(' | ')}`);
+  throw new Error(`the keyboard does not reach ${String(name)}, only ${[...seen].join(' | ')}`);
 }
 
 /** A button, a link, or the line that opens a form. */
@@ -63,15 +69,11 @@ export const choose =
 /** One below the chosen one of a group, of which the keyboard reaches the chosen one alone. */
 export const pick =
   (name: RegExp): Stroke =>
-  async (page) => {
-    const begun = performance.now();
-    for (let presses = 0; presses < mostTabs || performance.now() - begun < patienceMs; presses += 1) {
-      if (name.test(await focusedName(page))) return;
+  (page) =>
+    pressUntil(page, name, async () => {
       const isChoice = await page.evaluate(() => document.activeElement?.matches('input[type=radio]'));
-      await page.keyboard.press(isChoice === true ? 'ArrowDown' : 'Tab');
-    }
-    throw new Error(`the keyboard does not reach ${String(name)}`);
-  };
+      return isChoice === true ? 'ArrowDown' : 'Tab';
+    });
 
 /** Turns a box over. */
 export const turn =

@@ -93,7 +93,7 @@ export async function startInstallation({
  * As a kubelet does, starts operators again that end, e.g. since they could not renew their lease on a busy machine, or were killed
  * while they started. Returns a function that ends it.
  */
-export function supervise(operators: readonly Component[]): () => void {
+function supervise(operators: readonly Component[]): () => void {
   let isOver = false;
   async function keepRunning(component: Component): Promise<void> {
     for (;;) {
