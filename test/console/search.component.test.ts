@@ -159,10 +159,32 @@ test('a decision id and an operation hash lead to the decision, an address and a
   }
 });
 
+test('a name that is typed before names have come is not taken for the id of a request', async () => {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const { page } = await open('overview', {
+    answers: (of) =>
+      of.route('**/manage/v1/policies?**', async (route) => {
+        await released;
+        await route.continue();
+      }),
+  });
+  await opened(page);
+  await field(page).fill('shop');
+  await page.keyboard.press('Enter');
+  expect(await dialog(page).getByRole('status').textContent()).toBe('Loading…');
+  release();
+  await options(page)
+    .filter({ hasText: /^Paymaster shop/ })
+    .waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
+});
+
 test('the key that opens it works right after a result was chosen', async () => {
   const { page } = await open('overview');
   await opened(page);
-  await finds(page, 'shop', 'shop');
+  await finds(page, 'shop', /^Paymaster shop/);
   // Both keys are handled before the close is reported, as in a busy browser.
   await field(page).evaluate(async (input) => {
     const key = (init: KeyboardEventInit) => new KeyboardEvent('keydown', { ...init, bubbles: true });

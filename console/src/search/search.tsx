@@ -52,7 +52,9 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
   const text = typed.trim();
   const { operations, error = named.error } = useOperations(text);
   const { shown, count } = matching([...pageEntries(), ...(named.data ?? [])], typed);
-  const all = [...shown, ...operations, ...inActivity(text)];
+  const isLoading = named.data === undefined && named.error === undefined;
+  // While names are on their way, Enter would take what is typed for the id of a request.
+  const all = [...shown, ...operations, ...(isLoading ? [] : inActivity(text))];
   const chosen = all[Math.min(active, all.length - 1)];
   useEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
@@ -122,11 +124,7 @@ function Dialog({ onClose }: { readonly onClose: () => void }) {
         </ul>
       )}
       <p class="quiet" role="status">
-        {describeResults(
-          named.data === undefined && named.error === undefined,
-          all.length,
-          count - shown.length,
-        )}
+        {describeResults(isLoading, all.length, count - shown.length)}
       </p>
     </dialog>
   );
