@@ -433,7 +433,7 @@ test('a key has a share of the bundlers: what one leaves open stops no other', a
   first.reply = () => ({ result: null });
   const { body } = await host.call('eth_getUserOperationReceipt', [hash], { path: rpcPath(another) });
   expect(body.result).toBeNull();
-  await chains.stop();
+  first.hangUp();
   await Promise.all(open);
 });
 

@@ -16,6 +16,8 @@ export type HttpBundler = {
   /** Bytes of huge answers that were taken from it. */
   sent: number;
   reply: (method: string, params: readonly unknown[]) => Reply;
+  /** Closes every connection, those with a call that it left open too. */
+  hangUp(): void;
   stop(): Promise<void>;
 };
 
@@ -52,8 +54,9 @@ export async function startBundler(reply: HttpBundler['reply']): Promise<HttpBun
     calls: [],
     sent: 0,
     reply,
+    hangUp: () => server.closeAllConnections(),
     async stop() {
-      server.closeAllConnections();
+      bundler.hangUp();
       await new Promise((resolve) => server.close(resolve));
     },
   };
