@@ -33,7 +33,8 @@ import { openReplicas, type OpenedStore } from './stores.js';
 /** A promise as the service makes it: recorded first, then signed. */
 export type Promised = { readonly request: ReserveRequest; readonly signed: SignedUserOp };
 
-const month = 30 * 86_400_000;
+/** Of the limits, before and after now: a test may let the longest two months pass. */
+const reachMs = 90 * 86_400_000;
 
 /**
  * The follower of one profile over a real chain, with one limit of each kind. Without `postgres` it uses a new embedded store. With
@@ -89,7 +90,7 @@ export async function followDevChain(
     log: silentLogger,
     ...(organisationOf && { ledger: { ids: createRecordIds(clock), organisationOf } }),
   });
-  const window = { from: (Date.now() - month) as EpochMs, until: (Date.now() + month) as EpochMs };
+  const window = { from: (Date.now() - reachMs) as EpochMs, until: (Date.now() + reachMs) as EpochMs };
   const contractOf = (mode: Mode): AddressKey =>
     toAddressKey(mode === 'ERC20' ? tokenContract(profile) : sponsorship);
 
