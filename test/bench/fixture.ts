@@ -45,8 +45,17 @@ export type RequestShape = {
   readonly ask?: Ask;
 };
 
-const asks = ['sponsorship', 'quote of 1 token', 'quote of 20 tokens', 'token payment'] as const;
+const asks = [
+  'sponsorship',
+  'another contract',
+  'quote of 1 token',
+  'quote of 20 tokens',
+  'token payment',
+] as const;
 export type Ask = (typeof asks)[number];
+
+/** What a contract that nobody registered is refused with. */
+export const refusal = 'CONTRACT_NOT_REGISTERED';
 
 /** Address of the n-th fee token. */
 export function feeTokenOf(index: number): string {

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { RequestShape } from './fixture.js';
+import { refusal, type RequestShape } from './fixture.js';
 import { createRequestBuilder } from './requests.js';
 
 /**
@@ -21,7 +21,7 @@ export type LoadOrder = {
 
 export type LoadResult = {
   readonly requests: number;
-  /** Answers that are neither signed data nor quotes with HTTP 200. */
+  /** Answers that are not what was asked for with HTTP 200: signed data, quotes, or the refusal of another contract. */
   readonly errors: number;
   readonly firstError: string | undefined;
   readonly seconds: number;
@@ -59,6 +59,7 @@ class Window {
   readonly #requests: readonly Buffer[];
   readonly #seconds: number;
   readonly #betweenMs: number;
+  readonly #wantsRefusal: boolean;
   readonly #latencies: Float64Array;
   #sent = 0;
   #answered = 0;
@@ -67,8 +68,9 @@ class Window {
   #answerBytes = 0;
   #startedAt = 0;
 
-  constructor(requests: readonly Buffer[], { seconds, perSecond }: Pick<LoadOrder, 'seconds' | 'perSecond'>) {
+  constructor(requests: readonly Buffer[], { seconds, perSecond, shape }: LoadOrder) {
     this.#requests = requests;
+    this.#wantsRefusal = shape.ask === 'another contract';
     this.#seconds = seconds;
     this.#betweenMs = perSecond === undefined ? 0 : 1000 / perSecond;
     this.#latencies = new Float64Array(requests.length);
@@ -133,7 +135,9 @@ class Window {
     const at = answer.indexOf('"paymasterAndData":"0x');
     const isSigned = at !== -1 && answer[at + 22] !== 0x22;
     const isQuoted = at === -1 && answer.includes('"feeQuotes":[{');
-    if ((isSigned || isQuoted) && answer.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200') return;
+    const isRefused = at !== -1 && !isSigned && answer.includes(`"${refusal}"`);
+    const isWanted = this.#wantsRefusal ? isRefused : isSigned || isQuoted;
+    if (isWanted && answer.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200') return;
     this.#errors += 1;
     this.#firstError ??= answer.toString('utf8').slice(0, 600);
   }

@@ -46,7 +46,7 @@ function renderTemplate({ calls, ask = 'sponsorship' }: RequestShape): string {
         sender: `0x${'51'.repeat(14)}${marks.sender}`,
         nonce: `0x${marks.nonce}`,
         initCode: '0x',
-        callData: renderCallData(calls),
+        callData: renderCallData(calls, ask === 'another contract' ? unregistered : sponsoredContract),
         callGasLimit: '0x30d40',
         verificationGasLimit: '0x249f0',
         preVerificationGas: '0xc350',
@@ -73,6 +73,7 @@ function renderTemplate({ calls, ask = 'sponsorship' }: RequestShape): string {
 function modeOf(ask: Ask): object {
   switch (ask) {
     case 'sponsorship':
+    case 'another contract':
       return { mode: 'SPONSORED' };
     case 'quote of 1 token':
       return { mode: 'ERC20', tokenInfo: { tokenList: [feeTokenOf(0)] } };
@@ -90,12 +91,14 @@ const account = new Interface([
   'function executeBatch(address[] dest, bytes[] func)',
 ]);
 
-function renderCallData(calls: number): string {
+const unregistered = `0x${'9'.repeat(40)}`;
+
+function renderCallData(calls: number, target: string): string {
   const word = zeroPadValue(`0x${marks.data}`, 32);
   const words = Array.from({ length: 8 }, (_, index) => (index === 0 ? word : toBeHex(index, 32)));
   const inner = new Interface(sponsoredAbi).encodeFunctionData(sponsoredMethod, words);
-  if (calls === 1) return account.encodeFunctionData('execute', [sponsoredContract, 0, inner]);
-  const targets = Array<string>(calls).fill(sponsoredContract);
+  if (calls === 1) return account.encodeFunctionData('execute', [target, 0, inner]);
+  const targets = Array<string>(calls).fill(target);
   return account.encodeFunctionData('executeBatch', [targets, Array<string>(calls).fill(inner)]);
 }
 

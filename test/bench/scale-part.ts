@@ -46,11 +46,19 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
     compare(`req/s of ${lots.toLocaleString('en')} paymasters ÷ 10`, variant(many, even), base, 0.9),
     compare('req/s of 8 limits ÷ 1', variant(eightLimits), variant(oneLimit), 0.8),
     compare('req/s of 16 calls ÷ 1', variant(few, { calls: 16, paymasters: 10 }, '16 calls'), base, 0.6),
+    compare(
+      'req/s refused by the contract list ÷ sponsored',
+      variant(few, { calls: 1, paymasters: 10, ask: 'another contract' }, 'another contract'),
+      base,
+      2,
+    ),
     compare('req/s of a shared wallet ÷ own wallets', variant(shared), base),
   ];
   try {
     await Promise.all(subjects.map((subject) => subject.start()));
-    for (const { over } of comparisons) await verifySubject(over.name, over.subject.port, over.shape, 1);
+    // Refusals sign nothing; the load looks at each of them.
+    for (const { over } of comparisons)
+      if (over.shape.ask === undefined) await verifySubject(over.name, over.subject.port, over.shape, 1);
     // Every paymaster has been asked before the first window: its counters are then there, as they are in a service that
     // has run for a minute. The one that it is compared with gets as many, so that both hold as many reservations.
     await load.warmUp(many, even, lots);
