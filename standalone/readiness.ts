@@ -12,9 +12,9 @@ const standingMs = 1000;
 
 /**
  * The state of every resource, as soon as the operator has decided about all of them, or after `waitMs` (15 seconds). Only the
- * pauses between two looks count: a process that is too busy to look is also too busy to decide. Paused resources count as decided; refused ones count once they have
- * been refused for a second: waiting would not change them. With `expected` one must have this reason: the operator reads every 15
- * seconds whether usage is lost, and shows earlier states until then.
+ * pauses between two looks count: a process that is too busy to look is also too busy to decide. Paused resources count as
+ * decided; refused ones count once they have been refused for a second: waiting would not change them. With `expected` one must
+ * have this reason: the operator reads every 15 seconds whether usage is lost, and shows earlier states until then.
  */
 export async function watchReadiness(
   resources: Pick<ResourceStore, 'list'>,

@@ -18,10 +18,7 @@ const rpc = useRpc();
 /** Of a member without a bound. */
 const freeBytes = 100_000;
 const largestBytes = 250_000;
-/**
- * In units of {@link unitMs}. Parsing, judging and storing the largest object is one piece of work for each store: reading its addresses
- * is half a unit of it, and all of it is two.
- */
+/** In units of {@link unitMs}. Parsing, judging and storing the largest object is one piece of work for each store: up to two units. */
 const most = 4;
 
 let writes: readonly Write[];
@@ -100,7 +97,7 @@ function isApart({ member }: Growth): boolean {
 type Sent = () => Promise<{ readonly longestMs: number }>;
 type Hold = { readonly units: number; readonly ms: number; readonly what: string };
 
-/** Work of fixed size, in milliseconds of processor time: how fast this machine is now. */
+/** Milliseconds of processor time that it takes to read 5,000 addresses four times: how fast this machine is now. */
 async function unitMs(): Promise<number> {
   const text = JSON.stringify(addresses);
   const { longestMs } = await holdsOf(async () => {
@@ -113,14 +110,15 @@ async function unitMs(): Promise<number> {
 }
 
 /**
- * Code is compiled at its first calls, garbage of others is collected in one of them, and a machine is slower at one moment than at the
- * next: where the first is more than a fifth of what is allowed, it is sent again, each time beside a unit of its own, and the least
- * counts.
+ * What is far below the bound is sent once. All else is sent again, each time right after the unit is measured again, and the
+ * least counts: code is compiled at its first calls, garbage of others is collected in one of them, and a machine changes its speed.
  */
 async function holdOf(what: string, usualUnitMs: number, sent: Sent): Promise<Hold> {
   const { longestMs: ms } = await sent();
   let least: Hold = { units: ms / usualUnitMs, ms, what };
-  for (let round = 0; round < (least.units < most ? 3 : 20) && least.units > most / 5; round += 1) {
+  const mostRounds = 20;
+  for (let round = 0; round < mostRounds && least.units > most / 5; round += 1) {
+    if (round >= 3 && least.units < most) break;
     const unit = await unitMs();
     const { longestMs } = await sent();
     if (longestMs / unit < least.units) least = { units: longestMs / unit, ms: longestMs, what };

@@ -54,8 +54,8 @@ const asks = [
 ] as const;
 export type Ask = (typeof asks)[number];
 
-/** What a contract that nobody registered is refused with. */
-export const refusal = 'CONTRACT_NOT_REGISTERED';
+/** The reason of the refusal that `another contract` asks for. */
+export const refusalReason = 'CONTRACT_NOT_REGISTERED';
 
 /** Address of the n-th fee token. */
 export function feeTokenOf(index: number): string {

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { refusal, type RequestShape } from './fixture.js';
+import { refusalReason, type RequestShape } from './fixture.js';
 import { createRequestBuilder } from './requests.js';
 
 /**
@@ -21,7 +21,7 @@ export type LoadOrder = {
 
 export type LoadResult = {
   readonly requests: number;
-  /** Answers that are not what was asked for with HTTP 200: signed data, quotes, or the refusal of another contract. */
+  /** Answers that are not HTTP 200 with what was asked for: signed data, quotes, or a refusal. */
   readonly errors: number;
   readonly firstError: string | undefined;
   readonly seconds: number;
@@ -135,7 +135,7 @@ class Window {
     const at = answer.indexOf('"paymasterAndData":"0x');
     const isSigned = at !== -1 && answer[at + 22] !== 0x22;
     const isQuoted = at === -1 && answer.includes('"feeQuotes":[{');
-    const isRefused = at !== -1 && !isSigned && answer.includes(`"${refusal}"`);
+    const isRefused = at !== -1 && !isSigned && answer.includes(`"${refusalReason}"`);
     const isWanted = this.#wantsRefusal ? isRefused : isSigned || isQuoted;
     if (isWanted && answer.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200') return;
     this.#errors += 1;
